@@ -85,9 +85,8 @@ def evaluate_carefully(model, run, t, x, K, row, W):
     """The refined twin, or the dense solve; called through its address to keep the common path short."""
     size = model.size
     if size.n_switches > 0:
-        along = sliding(model)
-        if along >= 0:
-            return mean_field(model, run, t, x, K, row, W, along)
+        if sliding(model) >= 0:
+            return mean_field(model, run, t, x, K, row, W)
     finite = row_finite(K, row, size.nq + size.nv)
     if size.nv == 0:
         if not K[row, size.nrow - 1] > RHO_SINGULAR:  # G B of a Dae; an Ode has ρ = 1

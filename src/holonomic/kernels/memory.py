@@ -104,7 +104,6 @@ RUN = Layout("Run", (
     ("awake", WHOLE, "selects that have woken"),
     ("calm", WHOLE, "steps of whose switches the ends are enough, because they hardly change"),
     ("calm_step", REAL, "the length of the last step of which more was looked at, if it was calm"),
-    ("share", REAL, "of the field where a switch is true, in that of a motion along it"),
     ("t_switch", REAL, "time of the last change of a switch"),
     ("lenient", WHOLE, "1 while values decide in this step, because a mode has no field beyond its switch"),
     ("at_once", WHOLE, "changes of switches at that time"),
@@ -189,6 +188,6 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("n_linear", "numbers of the linearized equations there"),
     ("n_factors", "of real factors behind them"),
     ("n_pair", "of complex factors, each pair"),
-    ("at_sliding", "rates of all that is watched, twice, and a field, for motion along a switch"),
+    ("at_sliding", "what motion along switches works on, see `sliding`"),
     ("work_end", "the end"),
 )))  # fmt: skip

@@ -1,10 +1,16 @@
-"""Motion along a switch towards which both fields lead: Filippov's mean of them.
+"""Motion along switches towards which both fields lead: Filippov's mean of them.
 
-With f₋ where the switch is false and f₊ where it is true, and g its function, zero here, there is one mean that stays on g = 0:
+With f₋ where a switch is false and f₊ where it is true, and g its function, zero here, there is one mean that stays on g = 0:
 
     f = (1 - α) f₋ + α f₊,    α = g'₋ / (g'₋ - g'₊),    g' = ∂g/∂t + ∂g/∂z f
 
-It is a motion while 0 <= α <= 1: dry friction that holds. Of such a switch the mode in data is NaN, which makes its comparison
+It is a motion while 0 <= α <= 1: dry friction that holds. Of several at once, as of masses on each other with dry friction between
+them, it is
+
+    f = f₀ + Σ α_j (f_j - f₀),    g'_i(f₀) + Σ α_j (g'_i(f_j) - g'_i(f₀)) = 0    for each i,
+
+with f₀ where all of them are false and f_j where j alone is true. That is a mean of Filippov's where what each one changes adds up,
+which is looked at when another one joins (`adds_up`). Of such a switch the mode in data is NaN, which makes its comparison
 false and the pivot ratio of FIELD 0, so that `evaluate` asks for this.
 """
 
@@ -13,12 +19,21 @@ from __future__ import annotations
 import math
 
 from ..errors import NOT_FINITE, OK, SINGULAR
-from ..native.marks import inner
+from ..native.marks import inner, leaf
+from ..native.types import i8, vec
 from .signatures import EVENT_RATES, FIELD, call_field, call_model
 from .vectors import row_finite
 
 ASLEEP = 1e-300  # modes that are less are those of selects that sleep: the values decide
-RHO_LEAST = 1e-8  # pivot ratio of either field, as in `evaluate`
+MOST_ALONG = 8  # switches along which a motion goes at once
+SAME_FIELD = 1e-6  # of the largest slope: what fields that add up may differ by
+RHO_LEAST = 1e-8  # pivot ratio of each field, as in `evaluate`
+
+
+def along_work(nrow: int, n_watched: int, n_switches: int) -> int:
+    """How many numbers the workspace of motions along switches has: rates, fields with their rates, places, shares, a matrix."""
+    most = min(MOST_ALONG, n_switches)
+    return 2 * n_watched + (most + 1) * (2 * n_watched + nrow) + 2 * most + most * most
 
 
 @inner
@@ -29,50 +44,158 @@ def sleeps(model, j):
 
 
 @inner
+def is_along(model, j):
+    """Tell whether the motion goes along switch j."""
+    mode = model.data[model.size.at_modes + j]
+    return mode != mode
+
+
+@inner
 def sliding(model):
-    """The number of the switch along which the motion goes, -1 where there is none."""
-    size = model.size
-    for j in range(size.n_switches):
-        mode = model.data[size.at_modes + j]
-        if mode != mode:
+    """The number of the first switch along which the motion goes, -1 where there is none."""
+    for j in range(model.size.n_switches):
+        if is_along(model, j):
             return j
     return -1
 
 
 @inner
-def mean_field(model, run, t, x, K, row, W, j):
-    """The mean of both fields into a row of K; α goes to run.share, the mean of the rates of all that is watched into W."""
-    size, nev = model.size, model.size.n_events
-    at, rates = size.at_modes + j, size.at_sliding
-    before, here = rates + 2 * nev, rates + 4 * nev
-    wanted = rates + nev - size.n_switches + j
-    below = above = 0.0
-    status = OK
-    for side in range(2):
-        model.data[at] = math.inf if side == 1 else -math.inf
-        if call_field(model, FIELD, t, x, K, row) != OK or not row_finite(K, row, size.nq + size.nv):
-            status = NOT_FINITE
-            break
-        if not K[row, size.nrow - 1] > RHO_LEAST:
-            status = SINGULAR
-            break
-        call_model(model, EVENT_RATES, t, x, 0, K, row * K.shape[1] + size.nq, W, rates)
-        if side == 0:
-            below = W[wanted]
-            for i in range(size.nrow):
-                W[here + i] = K[row, i]
-            for i in range(2 * nev):
-                W[before + i] = W[rates + i]
-        else:
-            above = W[wanted]
-    model.data[at] = math.nan
+def how_many_along(model):
+    """Along how many switches the motion goes."""
+    count = 0
+    for j in range(model.size.n_switches):
+        if is_along(model, j):
+            count += 1
+    return count
+
+
+@inner
+def places_of_shares(size):
+    """Where the numbers of the switches stand in the workspace, and where their shares do."""
+    most = min(MOST_ALONG, size.n_switches)
+    places = size.at_sliding + 2 * size.n_events + (most + 1) * (2 * size.n_events + size.nrow)
+    return places, places + most
+
+
+@inner
+def share_of(model, W, j):
+    """The share of the field where switch j is true, in the mean that was evaluated last."""
+    shares = places_of_shares(model.size)[1]
+    count = 0
+    for k in range(j):
+        if is_along(model, k):
+            count += 1
+    return W[shares + count]
+
+
+@leaf
+def solve_shares(W: vec, matrix: i8, shares: i8, n: i8):
+    """Solve A α = b of n rows, A behind `matrix` and b in the place of α; 1/2 for what nothing determines."""
+    for c in range(n):
+        best = c
+        for i in range(c + 1, n):
+            if abs(W[matrix + i * n + c]) > abs(W[matrix + best * n + c]):
+                best = i
+        if best != c:
+            for k in range(n):
+                W[matrix + c * n + k], W[matrix + best * n + k] = W[matrix + best * n + k], W[matrix + c * n + k]
+            W[shares + c], W[shares + best] = W[shares + best], W[shares + c]
+        pivot = W[matrix + c * n + c]
+        if pivot == 0.0:
+            for k in range(n):
+                W[matrix + c * n + k] = 0.0
+            W[matrix + c * n + c], W[shares + c], pivot = 1.0, 0.5, 1.0
+        for i in range(c + 1, n):
+            factor = W[matrix + i * n + c] / pivot
+            for k in range(c, n):
+                W[matrix + i * n + k] -= factor * W[matrix + c * n + k]
+            W[shares + i] -= factor * W[shares + c]
+    for c in range(n - 1, -1, -1):
+        value = W[shares + c]
+        for k in range(c + 1, n):
+            value -= W[matrix + c * n + k] * W[shares + k]
+        W[shares + c] = value / W[matrix + c * n + c]
+
+
+@inner
+def one_field(model, t, x, K, row, W, at):
+    """The field of the modes as they are into a row of K, and behind its rates into W."""
+    size = model.size
+    if call_field(model, FIELD, t, x, K, row) != OK or not row_finite(K, row, size.nq + size.nv):
+        return NOT_FINITE
+    if not K[row, size.nrow - 1] > RHO_LEAST:
+        return SINGULAR
+    call_model(model, EVENT_RATES, t, x, 0, K, row * K.shape[1] + size.nq, W, at)
+    for i in range(size.nrow):
+        W[at + 2 * size.n_events + i] = K[row, i]
+    return OK
+
+
+@inner
+def mean_field(model, run, t, x, K, row, W):
+    """The mean of the fields into a row of K; the mean of the rates of all that is watched goes into W."""
+    size, nev, data, at = model.size, model.size.n_events, model.data, model.size.at_modes
+    rates, block = size.at_sliding, 2 * size.n_events + size.nrow
+    first = rates + 2 * nev
+    places, shares = places_of_shares(size)
+    most = shares - places
+    n = 0
+    for j in range(size.n_switches):
+        if is_along(model, j) and n < most:
+            W[places + n] = j
+            data[at + j] = -math.inf
+            n += 1
+    status = one_field(model, t, x, K, row, W, first)
+    for k in range(n):
+        if status == OK:
+            data[at + int(W[places + k])] = math.inf
+            status = one_field(model, t, x, K, row, W, first + (k + 1) * block)
+            data[at + int(W[places + k])] = -math.inf
+    for k in range(n):
+        data[at + int(W[places + k])] = math.nan
     if status != OK:
         return status
-    share = below / (below - above) if below != above else 0.5
-    run.share = share
-    for i in range(size.nrow - 1):
-        K[row, i] = (1.0 - share) * W[here + i] + share * K[row, i]
-    for i in range(2 * nev):
-        W[rates + i] = (1.0 - share) * W[before + i] + share * W[rates + i]
-    K[row, size.nrow - 1] = min(K[row, size.nrow - 1], W[here + size.nrow - 1])
+    matrix, own = shares + most, first + nev - size.n_switches
+    for i in range(n):
+        wanted = own + int(W[places + i])
+        W[shares + i] = -W[wanted]
+        for k in range(n):
+            W[matrix + i * n + k] = W[wanted + (k + 1) * block] - W[wanted]
+    solve_shares(W, matrix, shares, n)
+    for i in range(block):
+        value = least = W[first + i]
+        for k in range(n):
+            other = W[first + (k + 1) * block + i]
+            value += W[shares + k] * (other - W[first + i])
+            least = min(least, other)
+        if i < 2 * nev:
+            W[rates + i] = value
+        else:
+            K[row, i - 2 * nev] = value if i < block - 1 else least
     return OK if row_finite(K, row, size.nq + size.nv) else NOT_FINITE
+
+
+@inner
+def adds_up(model, run, t, x, K, row, W):
+    """Tell whether what the switches change adds up, where their mean was evaluated last; a row of K is used up."""
+    size, data, at = model.size, model.data, model.size.at_modes
+    block = 2 * size.n_events + size.nrow
+    first = size.at_sliding + 4 * size.n_events
+    places, shares = places_of_shares(size)
+    n = how_many_along(model)
+    if n > shares - places:
+        return False
+    for k in range(n):
+        data[at + int(W[places + k])] = math.inf
+    status = call_field(model, FIELD, t, x, K, row)
+    for k in range(n):
+        data[at + int(W[places + k])] = math.nan
+    if status != OK or not row_finite(K, row, size.nq + size.nv):
+        return False
+    largest, off = 0.0, 0.0
+    for i in range(size.nq + size.nv):
+        value = W[first + i]
+        for k in range(n):
+            value += W[first + (k + 1) * block + i] - W[first + i]
+        largest, off = max(largest, abs(K[row, i]), abs(value)), max(off, abs(K[row, i] - value))
+    return off <= SAME_FIELD * largest

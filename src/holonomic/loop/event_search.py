@@ -18,7 +18,7 @@ from ..errors import ACCUMULATES, NOT_FINITE, OK, SINGULAR
 from ..kernels.evaluate import evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_model, call_pull
-from ..kernels.sliding import sliding
+from ..kernels.sliding import is_along, share_of, sliding
 from ..kernels.vectors import EPS, ROUNDING, copy, copy_row
 from ..native.marks import apart, inner, leaf
 from ..native.types import f8, i8, ints, mat, vec
@@ -137,13 +137,15 @@ def event_values(slots, model, method, run, theta, loop, events, row):
 
 @inner
 def watch_share(model, run, t, loop, events, row):
-    """Of a switch along which the motion goes, watch whether it leaves: α (1 - α), in the place of its function."""
-    size = model.size
-    along = sliding(model)
-    if along < 0:
+    """Of switches along which the motion goes, watch whether it leaves: α (1 - α), in the place of their functions."""
+    size, ev_f, W = model.size, events.values, loop.state.W
+    if sliding(model) < 0:
         return OK
-    status = evaluate(model, run, t, loop.inside.x, loop.inside.K, 0, loop.state.W)
-    events.values[row, size.n_events - size.n_switches + along] = run.share * (1.0 - run.share)
+    status = evaluate(model, run, t, loop.inside.x, loop.inside.K, 0, W)
+    for j in range(size.n_switches):
+        if is_along(model, j):
+            share = share_of(model, W, j)
+            ev_f[row, size.n_events - size.n_switches + j] = share * (1.0 - share)
     return status
 
 

@@ -11,9 +11,9 @@ import math
 from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.signatures import EVENTS, call_model
-from ..kernels.sliding import sleeps, sliding
+from ..kernels.sliding import MOST_ALONG, adds_up, how_many_along, is_along, share_of, sleeps, sliding
 from ..native.marks import inner, leaf
-from ..native.types import f8
+from ..native.types import f8, i8, mat
 from .after_events import event_rates
 from .event_search import (
     CHECK,
@@ -37,7 +37,9 @@ from .lenience import NO_MODE
 # select is left to its values.
 TIRED = 1e-305  # the mode of a select that does not wake again; less than `ASLEEP`
 CODES, ALONG, TO_SLEEP = 8, 4, 5
-SAME, SLOWLY = 1e-9, 1e-5  # values and rates, beside the fastest of the state, of switches that are zero together
+SAME = 1e-9  # values, beside the fastest of the state, of switches that are zero together
+NUDGE, ALIKE = 1e-6, 1e-3  # of a state, to see which functions change alike; of these changes, what they may differ by
+WEIGHTS, OTHERS = 0.7548776662466927, 0.5698402909980532  # of squares, whose fractions have no equal differences
 AHEAD = 1e-6  # of a step: where a switch is looked at that has no value here, or one beside another
 
 
@@ -87,9 +89,11 @@ def enter_at_zero(model, run, state, events):
                     rises = forward * events.rates[k]
                 else:
                     falls = -forward * events.rates[k]
-        if falls < 0.0 and rises < 0.0 and size.may_slide != 0 and sliding(model) < 0:
+        if falls < 0.0 and rises < 0.0 and size.may_slide != 0 and may_join(model):
             model.data[at + k - first] = math.nan
-            continue
+            if joins(model, run, state):
+                continue
+            model.data[at + k - first] = -math.inf
         below, above = falls > 0.0 or (falls == 0.0 and rises < 0.0), rises > 0.0 or (rises == 0.0 and falls < 0.0)
         if below == above and k - first >= size.n_switches - size.n_selects:
             model.data[at + k - first] = TIRED  # it is neither: its values decide
@@ -118,13 +122,12 @@ def arm_switches(model, run, state, events):
     call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
     run.event_past = 0.0
     run.event_reach = 0.0
-    along = sliding(model)
-    if along >= 0:  # for α
+    if sliding(model) >= 0:  # for α
         evaluate(model, run, run.t, state.x, state.K, 0, state.W)
-    watch_others(model, run, state, events, along)
+    watch_others(model, run, state, events)
     for k in range(first, nev):
-        if k - first == along:
-            arm_along(run, ev, ev_f, k)
+        if is_along(model, k - first):
+            arm_along(model, state, ev, ev_f, k)
             continue
         value = known(ev_f[TRIAL, k])
         mode = sign_of(model.data[size.at_modes + k - first])
@@ -135,9 +138,31 @@ def arm_switches(model, run, state, events):
 
 
 @inner
-def arm_along(run, ev, ev_f, k):
+def may_join(model):
+    """Tell whether there is room for another switch along which the motion goes."""
+    size = model.size
+    return how_many_along(model) < min(MOST_ALONG, size.n_switches)
+
+
+@inner
+def joins(model, run, state):
+    """Tell whether the motion can go along all switches that are marked so: what they change has to add up."""
+    K, W = state.K, state.W
+    if evaluate(model, run, run.t, state.x, K, 0, W) != OK:
+        return False
+    if how_many_along(model) > 1:
+        if not adds_up(model, run, run.t, state.x, K, 0, W):
+            return False
+        if evaluate(model, run, run.t, state.x, K, 0, W) != OK:
+            return False
+    return True
+
+
+@inner
+def arm_along(model, state, ev, ev_f, k):
     """Of a switch along which the motion goes, α (1 - α) is watched, which is positive."""
-    ev_f[START, k] = run.share * (1.0 - run.share)
+    share = share_of(model, state.W, k - model.size.n_events + model.size.n_switches)
+    ev_f[START, k] = share * (1.0 - share)
     ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = COUNTED if ev_f[START, k] <= 0.0 else 1, 1, 0
 
 
@@ -153,23 +178,36 @@ def rates_here(model, run, state, events):
 
 
 @inner
-def watch_others(model, run, state, events, along):
-    """Do not watch switches that are zero along the one on which the motion goes, as `v < 0` beside `v > 0`; all others are."""
+def watch_others(model, run, state, events):
+    """Do not watch switches that are zero along those on which the motion goes, as `v < 0` beside `v > 0`; all others are."""
     size, ev, ev_f = model.size, events.marks, events.values
     nev = size.n_events
     first = nev - size.n_switches
     for k in range(first, nev):
         ev[DIRECTION, k] = 0
-    if along < 0:
+    if sliding(model) < 0:
         return
-    # A little ahead along the motion: rates are not those of functions that count in one of its two fields alone.
-    ahead, W, at, fastest = AHEAD * run.h, state.W, size.at_sliding + 4 * nev, 1.0
+    # The same function, but for a factor: it changes with the state as that one does, whichever way.
+    W, at, fastest = state.W, size.at_sliding + 4 * nev, 1.0
     for i in range(size.nq + size.nv):
-        W[at + i] = state.x[i] + ahead * state.K[0, i]
         fastest = max(fastest, abs(state.K[0, i]))
-    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
-    call_model(model, EVENTS, run.t + ahead, W, at, state.K, size.nq, ev_f, CHECK * nev)
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, START * nev)
+    for way in range(2):
+        for i in range(size.nq + size.nv):
+            weight = (WEIGHTS if way == 0 else OTHERS) * (i + 1) * (i + 1)
+            W[at + i] = state.x[i] + NUDGE * (1.0 + abs(state.x[i])) * (0.5 + weight - math.floor(weight))
+        call_model(model, EVENTS, run.t, W, at, state.K, size.nq, ev_f, (CHECK + way) * nev)
     for k in range(first, nev):
-        here, there = ev_f[TRIAL, k], ev_f[CHECK, k]
-        if k - first != along and abs(here) <= SAME * fastest and abs(there - here) <= SLOWLY * abs(ahead) * fastest:
-            ev[DIRECTION, k] = NEVER
+        if is_along(model, k - first) or not abs(ev_f[START, k]) <= SAME * fastest:
+            continue
+        for j in range(first, nev):
+            if is_along(model, j - first) and changes_alike(ev_f, k, j):
+                ev[DIRECTION, k] = NEVER
+
+
+@leaf
+def changes_alike(ev_f: mat, k: i8, j: i8):
+    """Tell whether two functions have changed by one ratio from the start in both checks."""
+    one, other = ev_f[CHECK, k] - ev_f[START, k], ev_f[CHECK, j] - ev_f[START, j]
+    two, another = ev_f[CHECK + 1, k] - ev_f[START, k], ev_f[CHECK + 1, j] - ev_f[START, j]
+    return one * other != 0.0 and abs(one * another - two * other) <= ALIKE * abs(one * another)

@@ -8,8 +8,9 @@ field is smooth there; the zero of the switch is found as that of an event, and 
     which this mode was left before, or what the step was to be without the switch.
 
 Where the new field leads straight back, both point towards the switch: there is no motion to either side, and the run goes on
-along it, with the mean of both fields that stays on it (`kernels.sliding`), until that mean is one of them. FACING tells of
-methods that cannot do that, and of two such switches at once.
+along it, with the mean of both fields that stays on it (`kernels.sliding`), until that mean is one of them. So it does along
+several at once, as masses on each other that all stick. FACING tells of methods that cannot do that, and of fields that do
+not add up.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..errors import EVENT, FACING, NOT_FINITE, OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.memory import STEPPING, SWITCHING
 from ..kernels.signatures import EVENTS, call_model
-from ..kernels.sliding import sleeps, sliding
+from ..kernels.sliding import is_along, share_of, sleeps, sliding
 from ..kernels.vectors import write_row
 from ..native.marks import apart, inner
 from .after_events import forget_steps, leave_path
@@ -41,7 +42,7 @@ from .event_search import (
 )
 from .lenience import loosen
 from .look import write_event
-from .sides import AHEAD, arm_along, arm_switches, known, rates_here, watch_others
+from .sides import AHEAD, arm_along, arm_switches, joins, known, may_join, rates_here, watch_others
 from .wake import WOKEN, again, put_to_sleep, write_mode
 
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
@@ -57,8 +58,8 @@ def change_modes(model, run, loop, events):
         if ev[FIRED, k] != 0 and ev[STOPS, k] != 0:
             return EVENT
     forward = 1.0 if run.t_stop >= run.t else -1.0
-    along = sliding(model)
-    if along >= 0:
+    along = sliding(model) >= 0
+    if along:
         status = evaluate(model, run, run.t, state.x, state.K, 0, state.W)
         if status != OK:
             return status
@@ -70,17 +71,16 @@ def change_modes(model, run, loop, events):
     if run.t != run.t_switch:
         run.t_switch = run.t
         run.at_once = 0
-    for k in range(first, size.n_events):
-        towards = ev[FIRED, k]
-        if towards == 0:
-            continue
-        if k - first == along:  # it leaves the switch, to the side whose field is the whole of it
+    for k in range(size.n_events - 1, first - 1, -1):  # shares are counted from the first one that the motion goes along
+        if ev[FIRED, k] != 0 and is_along(model, k - first):  # it leaves, to the side whose field is the whole of it
             ev[FIRED, k] = 0
-            left = 0 if run.share > 0.5 else 1
-            model.data[size.at_modes + k - first] = math.inf if left == 0 else -math.inf
+            model.data[size.at_modes + k - first] = math.inf if share_of(model, state.W, k - first) > 0.5 else -math.inf
             write_mode(model, run, state, events, k - first, 0)
             run.h = run.h_whole
             run.at_once += 1
+    for k in range(first, size.n_events):
+        towards = ev[FIRED, k]
+        if towards == 0:
             continue
         run.switched = k - first + 1
         if forward * towards * events.rates[k] < 0.0:
@@ -93,8 +93,8 @@ def change_modes(model, run, loop, events):
         run.h = ev_f[STEP + 1 - left, k] if ev_f[STEP + 1 - left, k] != 0.0 else run.h_whole
         model.data[size.at_modes + k - first] = towards * math.inf
         write_mode(model, run, state, events, k - first, 0)
-    if along >= 0 and sliding(model) < 0:
-        watch_others(model, run, state, events, -1)
+    if along and sliding(model) < 0:
+        watch_others(model, run, state, events)
     leave_path(run)
     run.evaluated = 0
     run.phase = SWITCHING
@@ -186,8 +186,10 @@ def go_on_in_mode(model, run, loop, record, events):
     facing = arm_again(model, run, state, events, first)
     if facing != FACING:
         return facing
-    if size.may_slide != 0 and sliding(model) < 0:
-        return go_along(model, run, loop, record, events)
+    if size.may_slide != 0 and may_join(model):
+        status = go_along(model, run, loop, record, events)
+        if status != FACING:
+            return status
     if put_to_sleep(model, run, state, events, int(run.switched) - 1) == 0:
         return FACING
     status = again(model, run, loop, record, events)
@@ -196,10 +198,14 @@ def go_on_in_mode(model, run, loop, record, events):
 
 @inner
 def go_along(model, run, loop, record, events):
-    """Go on along the switch towards which both fields lead."""
+    """Go on along the switch towards which both fields lead, besides those along which it goes already; or FACING."""
     size, state = model.size, loop.state
     j = int(run.switched) - 1
+    mode = model.data[size.at_modes + j]
     model.data[size.at_modes + j] = math.nan
+    if not joins(model, run, state):
+        model.data[size.at_modes + j] = mode
+        return FACING
     write_mode(model, run, state, events, j, 2)
     run.h = run.h_whole
     status = enter_point(model, run, state)
@@ -233,8 +239,8 @@ def arm_again(model, run, state, events, first):
             found = EVENT if ev[STOPS, k] != 0 else found
     for k in range(first, nev):
         value, crossed = known(ev_f[TRIAL, k]), ev[FIRED, k]
-        if model.data[size.at_modes + k - first] != model.data[size.at_modes + k - first]:
-            arm_along(run, ev, ev_f, k)
+        if is_along(model, k - first):
+            arm_along(model, state, ev, ev_f, k)
             continue
         ev_f[START, k], ev[FIRED, k] = value, 0
         mode = 1 if sleeps(model, k - first) else sign_of(model.data[size.at_modes + k - first])

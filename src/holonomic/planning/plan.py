@@ -27,6 +27,7 @@ from ..kernels.signatures import (
     Model,
     Slot,
 )
+from ..kernels.sliding import along_work
 from ..model.call_by_name import FULL, wanted
 from ..model.compiled import Variant
 from ..model.dae import Dae
@@ -242,7 +243,7 @@ class Plan:
             size.work_end += self.integrator.work(size)
         if self.switches:
             size.at_sliding, size.may_slide = size.work_end, int(self.choice.integrator.takes == "ode")
-            size.work_end += size.nrow + 4 * self.n_watched
+            size.work_end += along_work(size.nrow, self.n_watched, len(self.switches))
         if self.watches:
             fns = self._add_events(fns)
         if not model.interpreted:

@@ -56,7 +56,7 @@ def facing(run, plan, sol) -> StepFailed:
     if memory.at_once > MOST_AT_ONCE * len(plan.switches):
         what = f"{name} changes again and again"
     elif plan.size.may_slide:
-        what = f"the motion leads to the switch {name} from both sides while it goes along another one"
+        what = f"the motion leads to the switch {name} from both sides while it goes along others, and their fields do not add up"
     else:
         what = f"the motion leads to the switch {name} from both sides"
     other = "" if plan.size.may_slide else "Explicit integrators such as DOP853() and RK45() follow the motion along one. "
