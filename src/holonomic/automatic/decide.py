@@ -37,10 +37,9 @@ from ..loop.automatic_looks import (
     WORTH,
     dearness,
     little_happens,
-    look_at_start_compiled,
 )
 from ..loop.fastest_rate import MOVE, look
-from ..loop.from_python import NOT_OPENED
+from ..loop.from_python import NOT_OPENED, look_at_start_compiled
 from ..loop.opening import LIMITED, ROUGH
 from ..loop.opening import LONGER as NOT_SHORT
 from ..model.dae import Dae

@@ -167,9 +167,3 @@ def select(model, run, t, x, W):
     if choose(W, data, size.at_selectors, size.selector, size.nq, size.select_nv, size.select_nl) != 0:
         return SINGULAR
     return OK
-
-
-@kernel(PREPARE)
-def nothing(model, run, t, x, W):
-    """Nothing to look at."""
-    return OK

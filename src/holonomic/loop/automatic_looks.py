@@ -133,12 +133,6 @@ def look_at_start(model, run, t, state, y, positions, left, found):
             found[REAL] = real
 
 
-@entry(MODEL, RUN.type, f8, LOOP, i8, f8, vec)
-def look_at_start_compiled(model, run, t, loop, positions, left, found):
-    """`look_at_start` of a single run, from Python."""
-    look_at_start(model, run, t, loop.state, loop.inside.x, positions, left, found)
-
-
 @entry(MODEL, RUN.type, f8, f8, mat, mat, LOOP, i8, mat, ints)
 def look_at_starts(model, run, t, left, X0, DATA, loop, positions, FOUND, STATUS):
     """What `look` finds at the start of every member; zeros and a status where its field fails."""

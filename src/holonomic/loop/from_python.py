@@ -9,6 +9,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN, SIZE
 from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import (
+    LOOP,
     MODEL,
     Events,
     Inside,
@@ -23,6 +24,7 @@ from ..kernels.signatures import (
 )
 from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
+from .automatic_looks import look_at_start
 from .begin import begin
 from .drive import drive
 from .opening import ASIDE, OPENING, go_on, is_consistent, keep_invariants, suits
@@ -89,6 +91,12 @@ def run_compiled(given, opened, stages):
         run.quota = opening.quota
     events = Events(marks, values, rates, theta, found, event_t, index, event_x, event_k)
     return go_on(opening, slots, model, Method(ip, fp, sp), run, loop, record, events, seen, spare)
+
+
+@entry(MODEL, RUN.type, f8, LOOP, i8, f8, vec)
+def look_at_start_compiled(model, run, t, loop, positions, left, found):
+    """`look_at_start` of a single run, from Python."""
+    look_at_start(model, run, t, loop.state, loop.inside.x, positions, left, found)
 
 
 def drive_interpreted(*arguments):

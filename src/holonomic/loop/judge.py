@@ -37,12 +37,17 @@ def judge(slots, model, method, run, loop, record, events, status):
         if model.size.n_switches > 0 and loosen(model, run, status):
             return OK
         return judge_failure(run, status)
-    if model.size.n_errors > 0 and run.fixed == 0:
-        accepted, status = judge_error(slots, model, method, run, loop, record.save_t, events)
+    by_error = model.size.n_errors > 0 and run.fixed == 0
+    if by_error:
+        accepted, status = judge_error(model, run, loop)
         if not accepted:
             return status
-    elif model.size.n_events > 0:
+    if model.size.n_events > 0:
         run.watched = must_be_watched(model, run, loop, events)
+    if by_error:
+        accepted, status = confirm(slots, model, method, run, loop.state, record.save_t)
+        if not accepted:
+            return status
     note_accepted(model.size, run, loop.state, record.save_t)
     run.phase = WATCHING
     return OK
@@ -88,8 +93,8 @@ def judge_failure(run, status):
 
 
 @part
-def judge_error(slots, model, method, run, loop, save_t, events):
-    """Tell whether the error lets an attempt pass, and choose the next step; what is returned second is a status for Python."""
+def judge_error(model, run, loop):
+    """Tell whether the error lets an attempt pass; what is returned second is a status for Python."""
     size, state = model.size, loop.state
     err, h = run.err, run.h_tried
     dodging = size.nl > 0 and run.dodges < MAX_DODGES and run.retake == 0
@@ -105,8 +110,13 @@ def judge_error(slots, model, method, run, loop, save_t, events):
             run.err = worst_component(state.E, state.x, state.xn, loop.scale.atol, run.rtol, size.nx)
             return False, STEP_COLLAPSED
         return False, OK
-    if size.n_events > 0:
-        run.watched = must_be_watched(model, run, loop, events)
+    return True, OK
+
+
+@part
+def confirm(slots, model, method, run, state, save_t):
+    """Choose the step after one that passed, if its dense output is right, too; what is returned second is a status for Python."""
+    err, h = run.err, run.h_tried
     if may_be_asked(run, save_t):
         run.h_used = h
         status = dense_ready(slots, model, method, run, state)

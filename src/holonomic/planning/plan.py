@@ -19,8 +19,9 @@ from ..kernels.evaluate import evaluate_carefully, judge_field
 from ..kernels.memory import SIZE
 from ..kernels.newton import least_squares_work
 from ..kernels.newton_operators import dense_sizes, own_sizes
+from ..kernels.nothing import nothing
 from ..kernels.saddle import dense_work
-from ..kernels.select import nothing, select, select_data, select_work
+from ..kernels.select import select, select_data, select_work
 from ..kernels.signatures import (
     Fn,
     Method,

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..kernels.evaluate import evaluate_carefully
-from ..kernels.select import nothing, select
+from ..kernels.nothing import nothing
+from ..kernels.select import select
 from ..kernels.signatures import N_FUNCTIONS, Fn, Method, Model, Slot
 from ..model import machine_code
 from ..model.dae import Dae
