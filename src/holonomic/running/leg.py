@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..automatic.on_the_way import opening_of, room
+from ..automatic.reasons import reasons
 from ..errors import OK
 from ..loop.from_python import field_at
 from ..planning.plan import Plan
@@ -21,6 +22,7 @@ from ..starting.initial import Start
 from .detour import alarm_of
 from .near_singular import without_passage
 from .run import NOTHING, Run, RunState
+from .walk import repeated, run_again
 
 
 class Leg:
@@ -58,16 +60,10 @@ class Leg:
         self.crosses = alarm_of(plan) or run.memory.crosses
         self.may_pass = without_passage(model, self.crosses)
         self.forgets = 1 if plan.integrator.remembers else 2 if not plan.integrator.one_step else 0  # rows of K from here on
-        self.spare = [self._new(width)]  # what compiled code is given for an opening, of runs that are over
+        self.spare = [self.new_opening(width)]  # what compiled code is given for an opening, of runs that are over
 
-    def opened(self, width: int) -> tuple:
+    def new_opening(self, width: int) -> tuple:
         """Return what compiled code is given for an opening; rows of K are as long as `width`."""
-        try:
-            return self.spare.pop()
-        except IndexError:
-            return self._new(width)
-
-    def _new(self, width: int) -> tuple:
         opening = opening_of(self.plan.model, self.plan.choice)
         opening.crosses = self.crosses
         return room(width, opening)
@@ -75,6 +71,8 @@ class Leg:
 
 class Part:
     """The part of a plan in one run: its arrays and memory."""
+
+    __slots__ = ("K", "W", "data", "leg", "memory", "opened", "plan", "save_t", "start", "work", "x", "xe")
 
     def __init__(self, leg: Leg, data: np.ndarray, save_t: np.ndarray):
         self.leg, self.plan, self.data, self.save_t = leg, leg.plan, data, save_t
@@ -85,7 +83,10 @@ class Part:
         if leg.forgets:
             self.K[leg.forgets : -2] = 0.0
         self.x[leg.size :] = 0.0
-        self.opened = leg.opened(self.K.shape[1])
+        try:
+            self.opened = leg.spare.pop()
+        except IndexError:
+            self.opened = leg.new_opening(self.K.shape[1])
         self.start: tuple[float, np.ndarray] | None = None
 
     @property
@@ -104,9 +105,11 @@ class Part:
         """Let the part begin with the state that was entered, to end at t1; its first stretch ends at t_stop at the latest."""
         memory, opening = self.memory, self.opened[0]
         memory.t = memory.t_base = t0
-        memory.t_stop = opening.t_end = t1
-        opening.t_stop, opening.quota, opening.verdict, opening.limited = t_stop, quota, 0, 0
-        opening.interval = opening.left = self.leg.interval
+        memory.t_stop = t1
+        opening.t_stop, opening.quota = t_stop, quota
+        if self.leg.interval:
+            opening.t_end, opening.verdict, opening.limited = t1, 0, 0
+            opening.interval = opening.left = self.leg.interval
         self.start = (t0, self.x[: self.leg.size].copy())
 
     def handed_to(self, leg: Leg, t1: float, inputs, quota: int, started: bool = True) -> Part:
@@ -127,10 +130,6 @@ class Part:
         part.begins(own.t, t1, inputs.next_break(own.t, t1) if inputs.tables else t1, quota)
         return part
 
-    def given(self) -> tuple:
-        """What the part works on, as compiled kernels take it from Python."""
-        return self.work.given(self.plan, self.data, self.memory, self.save_t)
-
     def kept(self) -> RunState:
         """Return everything that the next steps depend on."""
         return RunState(self.work.arena.tobytes(), bytes(self.memory), self.data.tobytes())
@@ -145,9 +144,10 @@ class Part:
         noted = state.K[-2:, : self.leg.size].copy()
         trail = Trail(
             plan, self.data, memory.keep_steps == 1, begin, [], memory, noted, record, self.start, stop, [], (), story,
-            first_step=first, inputs=inputs, impacts=[],
+            repeat=repeated, again=run_again, first_step=first, inputs=inputs, reasons=reasons, impacts=[],
         )  # fmt: skip
-        self.release()
+        plan.spare.append(self.work)
+        self.leg.spare.append(self.opened)
         return Solution(trail, ended)
 
     def release(self) -> None:

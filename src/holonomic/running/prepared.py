@@ -41,7 +41,7 @@ from .failure import unstable
 from .leg import Leg, Part
 from .near_singular import passed_singular
 from .run import DOUBLE, INTERRUPTED, NOTHING, QUOTA, Run
-from .walk import repeated, run_again, take_over, walk
+from .walk import repeated, run_again, take_over, tell_of_invariants, walk
 
 MOST = 16  # ways of asking that are remembered for one model
 UNHEARD, NEVER = object(), False  # of words: they did not come yet; nothing can be settled for them
@@ -155,7 +155,6 @@ class Prepared:
         self._legs: dict[Choice, Leg] = {}
         self._made: dict[tuple, Choice] = {}  # choices of implicit methods
         self.first = FirstLeg(plan, choice, self.stages, here.t0, here.t1, self._limits, self._every)
-        self.held = model.n_invariants and plan.choice.stabilization.acts == "step"  # what was held at its value is looked at
 
     def serves(self, plan: Plan, words: tuple, forward: float) -> bool:
         """Tell whether this is what would be settled for a run that began with a plan and was asked for so."""
@@ -178,7 +177,7 @@ class Prepared:
             t_stop = self.inputs.next_break(t0, t1)
         part.begins(t0, t1, t_stop, QUOTA)
         status, choosing, parts = _opened(part, self.stages), None, []
-        verdict = part.opened[0].verdict
+        verdict = part.opened[0].verdict if self.chooses else 0
         if verdict == STIFF or verdict == LIMITED:
             choosing = self._choosing(t1, part.opened[0])
             other = choosing.stiff_start(part) if verdict == STIFF else choosing.on_the_way(part)
@@ -197,30 +196,32 @@ class Prepared:
             part.release()
             return None
         memory = part.memory
-        if status != DONE or memory.t != t1 or self._has_more_to_say(memory):
+        more = memory.paths or memory.guided or (memory.is_stiff and not self.chooses)  # has to be looked at
+        if more or status != DONE or memory.t != t1:
             return self._walked(here, asked, status, part, parts, choosing)
         return self._over(part, parts, Start(q, v), choosing)
 
-    def _has_more_to_say(self, memory) -> bool:
-        """Tell whether there is something about a run that is over which has to be looked at."""
-        return self.held or memory.paths or memory.guided or memory.event_rows or (memory.is_stiff and not self.chooses)
-
     def _over(self, part: Part, parts: list[Solution], begin: Start, choosing: Choosing | None) -> Solution:
         """Return the solution of a run that is over."""
-        opening = part.opened[0]
-        story = choosing.story() if choosing is not None else Story(first_rates(opening)) if self.chooses else None
-        sol = part.over(begin, self.inputs, None if parts else self.first.first, "end")
-        trail = sol.trail
-        if trail.memory.fixed:
-            grew = unstable(part.plan, trail.memory, part.start[1], trail.final[1])
+        story = None
+        if self.chooses:
+            story = Story(first_rates(part.opened[0])) if choosing is None else choosing.story()
+        model = part.plan.model
+        sol = part.over(begin, self.inputs, None if parts else self.first.first, "end", None if parts else story)
+        memory = sol.trail.memory
+        whole = sol
+        if parts:
+            whole = join([*parts, sol])
+            whole.trail.story, whole.trail.reasons = story, reasons
+            whole.trail.repeat, whole.trail.again = repeated, run_again
+        if model.n_invariants and part.plan.choice.stabilization.acts == "step":
+            tell_of_invariants(whole, model, *sol.trail.final[:2], part.data, warn)
+        if memory.fixed:
+            grew = unstable(part.plan, memory, part.start[1], sol.trail.final[1])
             if grew is not None:
                 warn(grew, UnstableWarning)
-        whole = join([*parts, sol]) if parts else sol
-        for each in (whole, *whole.trail.parts):
-            each.trail.repeat, each.trail.again, each.trail.reasons = repeated, run_again, reasons
-        whole.trail.story = story
         if self.first.may_pass or part.leg.may_pass:
-            near = next(filter(None, map(passed_singular, parts + [sol])), None)
+            near = next(filter(None, map(passed_singular, [*parts, sol])), None)
             if near is not None:
                 warn(near, NearSingularWarning)
         return whole
@@ -278,11 +279,12 @@ class FirstLeg(Leg):
     def __init__(self, plan: Plan, choice: Choice, stages: int, *settled):
         self.choice, self.stages = choice, stages
         super().__init__(plan, *settled)
-        self.interval = FIRST_LOOK if plan.choice.integrator == FOR_SHORT else WATCHED
+        if choice.integrator_open:
+            self.interval = FIRST_LOOK if plan.choice.integrator == FOR_SHORT else WATCHED
 
-    def _new(self, width: int) -> tuple:
+    def new_opening(self, width: int) -> tuple:
         model, choice = self.plan.model, self.choice
-        opening, _, _, _, *more = super()._new(width)
+        opening, _, _, _, *more = super().new_opening(width)
         opening.tolerance, opening.independent = max(choice.constraint_tol, LEAST_TOLERANCE), RHO_FULL_RANK
         if choice.integrator_open:
             opening.is_short = self.plan.choice.integrator == FOR_SHORT
@@ -296,6 +298,6 @@ class FirstLeg(Leg):
 def _opened(part: Part, stages: int) -> int:
     """Let compiled code open a part; return its status."""
     try:
-        return run_compiled.native(part.given(), part.opened, stages)
+        return run_compiled.native(part.work.given(part.plan, part.data, part.memory, part.save_t), part.opened, stages)
     except KeyboardInterrupt:
         return INTERRUPTED

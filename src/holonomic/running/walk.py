@@ -145,13 +145,8 @@ def walk(
     if status != DONE:
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
-    held = plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step"
-    found = not_kept(plan.model, run.t, run.x, run.data, cancels=AT_THE_END, within=NEAR_ITS_VALUE) if held else None
-    if found is not None:
-        warn(was_kept(*found, run.t), InvariantWarning)
-    depends = left_out(plan.model, sol.t, sol.y, run.data) if held and plan.model.is_ode else None
-    if depends is not None:
-        warn(depends, RedundancyWarning)
+    if plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step":
+        tell_of_invariants(sol, plan.model, run.t, run.x, run.data, warn)
     lost = run.watching.given_up() if plan.events else None
     if lost is not None:
         warn(lost, EventWarning)
@@ -166,6 +161,16 @@ def walk(
         warn(near, NearSingularWarning)
     run.release()
     return sol
+
+
+def tell_of_invariants(sol: Solution, model, t: float, x: np.ndarray, data: np.ndarray, warn: Callable[[str, type], None]) -> None:
+    """Warn of invariants that were held at their values although the equations change them, and of such as depend on each other."""
+    found = not_kept(model, t, x, data, cancels=AT_THE_END, within=NEAR_ITS_VALUE)
+    if found is not None:
+        warn(was_kept(*found, t), InvariantWarning)
+    depends = left_out(model, sol.t, sol.y, data) if model.is_ode else None
+    if depends is not None:
+        warn(depends, RedundancyWarning)
 
 
 def _look(run: Run, begin: Start, parts: list, choosing) -> None:
