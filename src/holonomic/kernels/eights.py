@@ -177,7 +177,7 @@ def _known(data, first, n, T, at):
 def numbers_of_kinds(head, address, data, T):
     """Settled numbers of all elements; the context's own room keeps them as long as data are the same."""
     own = address == head.own_room
-    if own and _known(data, head.first_known, head.n_known, T, head.at_known):
+    if own and head.n_known > 0 and _known(data, head.first_known, head.n_known, T, head.at_known):
         return
     kinds = whole_at(head.kinds, KIND * head.n_kinds)
     for k in range(head.n_kinds):
