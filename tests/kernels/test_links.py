@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from holonomic.assembly.settled import cut
+from holonomic.assembly.settled_numbers import cut
 from holonomic.assembly.shelves import in_eights, places, turned
 from holonomic.kernels.signatures import Fn
 from holonomic.model.tape import Tape

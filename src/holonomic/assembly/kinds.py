@@ -20,7 +20,7 @@ from ..model.extra_states import NONE, Extras
 from ..model.system import System
 from ..model.tape import Tape, needed
 from .newton_kinds import NewtonKind, newton_kind
-from .settled import cut
+from .settled_numbers import cut
 
 SLOT = "element."  # names of an element's own numbers begin with it, then comes which
 

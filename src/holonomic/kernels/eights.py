@@ -96,7 +96,7 @@ EIGHTS = Layout(
             ("at_s", "rows"),
             ("at_g", "rows"),
             ("at_arg", "arguments of eight elements"),
-            ("at_data", "settled numbers of all elements, see `assembly.settled`, eight elements side by side"),
+            ("at_data", "settled numbers of all elements, see `assembly.settled_numbers`, eight elements side by side"),
             ("at_known", "of the context's own room: the data that these were taken from"),
             ("first_known", "place in data of the first of them"),
             ("n_known", "how many, a multiple of eight but for the last"),

@@ -111,7 +111,7 @@ class _Writer(ast.NodeTransformer):
         return value
 
     def visit(self, node):
-        if isinstance(node, ast.BinOp | ast.Name) and not isinstance(getattr(node, "ctx", None), ast.Store):
+        if isinstance(node, ast.BinOp) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
             try:
                 return ast.copy_location(ast.Constant(self._whole(node)), node)
             except ValueError:
