@@ -386,3 +386,29 @@ def test_mobility_of_large_mechanisms_is_counted_by_tables():
     still = Mechanism()
     still.net("net", at=((0, 0), (0, -1.9), (1.9, 0)), size=(20, 20), mass=1.0, stiffness=3.0)
     assert still.mobility().dof == 1200
+
+
+def test_springs_on_very_many_hinges_in_space_are_those_of_each():
+    points, runs = np.zeros((130, 3)), []
+    points[:, 0] = 0.1 * np.arange(130)
+    one, many = Mechanism(gravity=(0, 0, -9.81)), Mechanism(gravity=(0, 0, -9.81))
+    rods = many.rods("b", points[:-1], points[1:], 0.1, width=0.01)
+    many.torsion_spring(many.revolute("h", rods[:-1], rods[1:], at=points[1:-1], axis=(0, 1, 0)), stiffness=2.0, damping=0.01)
+    for i in range(129):
+        one.body(f"b {i}", rod(points[i], points[i + 1], mass=0.1, width=0.01))
+    for i in range(128):
+        one.revolute(f"h {i}", f"b {i}", f"b {i + 1}", at=points[i + 1], axis=(0, 1, 0))
+        one.torsion_spring(f"h {i}", stiffness=2.0, damping=0.01)
+    for m in (one, many):
+        m.revolute("held", m.ground, "b 0", at=points[0], axis=(0, 1, 0))
+        runs.append(simulate(m, 5e-3, **STEPS))
+    assert np.allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-11)
+
+
+def test_messages_about_many_elements_have_the_name_that_was_given():
+    m = Mechanism()
+    knots = m.copies("b", at=[(0, 0), (1, 0)], mass=1.0)
+    with pytest.raises(BadArgument, match=r"revolute 'j': a hinge in the plane turns in the plane"):
+        m.revolute("j", m.ground, knots, at=[(0, 0), (1, 0)], axis=(1, 0))
+    with pytest.raises(UnknownName, match=r"'b 1' has b 1.mass, b 1.x, b 1.y\."):
+        m.params["b 1.weight"]

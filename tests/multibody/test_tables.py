@@ -464,3 +464,24 @@ def test_disk_mass_names_are_those_of_the_parameters():
     m.revolute("O", m.ground, "wheel", at=(0, 0))
     system = m.to_tables()
     assert system.params["wheel.size"] == pytest.approx(0.3) and Names(**system.params)["wheel.mass"] == 2.0
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_corners_and_selects_of_elements_are_those_of_their_values(dimension):
+    """Comparisons have modes in the data of compiled code; an element has none, and read what stood at some other place."""
+    m = Mechanism(gravity=(0, -9.81) if dimension == 2 else (0, 0, -9.81))
+    axis = {} if dimension == 2 else {"axis": (0, 1, 0)}
+    at = lambda i: (0.1 * i, 0.0) if dimension == 2 else (0.1 * i, 0.0, 0.0)
+    before = m.ground
+    for i in range(4):
+        link = m.body(f"link {i}", rod(at(i), at(i + 1), mass=0.1, width=0.01))
+        m.revolute(f"pin {i}", before, link, at=at(i), **axis)
+        m.torsion_spring(f"pin {i}", stiffness=0.3)
+        law = lambda angle, speed: np.where(speed > 0.1, -0.02, 0.03) - 0.1 * abs(angle) * np.maximum(speed, 0.2)
+        m.motor(f"pin {i}", torque=law)
+        before = link
+    how = {"step": 1e-3, "integrator": RK4(), "stabilization": Projection()}
+    tables, code = (simulate(m, 0.1, compile=compile, **how) for compile in ("never", "now"))
+    functions = [each for table in m.to_tables().collection.tables for each in table.kind.functions.values()]
+    assert not any(source.kind == "invariant" for each in functions for source in each.sources)
+    assert np.allclose(tables.q, code.q, rtol=0, atol=1e-11)

@@ -131,7 +131,7 @@ def make_kind(
     from ..model.derive import Derived
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
-    from ..model.symbolics import SX, densify, diag, reshape, vec, vertcat, vertsplit
+    from ..model.symbolics import SX, densify, diag, reshape, substitute, vec, vertcat, vertsplit
     from ..model.tape import record
     from ..model.trace import trace
     from .axes import by_axes
@@ -174,11 +174,14 @@ def make_kind(
     params = list(system.params or {})
     n_inputs = 3 * len(system.inputs or {})
     none = SX.sym("none", 0)
+    # comparisons decide by their values: no switch of an element is located, so their modes are zero
+    modes = none if traced.stage is None else traced.stage.board.modes
 
     def function(out, b=none) -> Function:
-        tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), b, e.data, densify(out))))
+        plain = substitute(densify(out), modes, SX.zeros(modes.numel(), 1)) if modes.numel() else densify(out)
+        tape = needed(angles_by_parts(record(e.t, vertcat(e.q, e.v), b, e.data, plain)))
         tape, read = own_data(tape)
-        sources = tuple(_source(index, params, traced.numbers, n_inputs) for index in read)
+        sources = tuple(_source(index, params, traced.numbers, n_inputs, e.invariants.numel()) for index in read)
         return Function(tape, sources)
 
     return Kind(
@@ -189,7 +192,7 @@ def make_kind(
     )  # fmt: skip
 
 
-def _source(index: int, params: list[str], numbers: np.ndarray, n_inputs: int) -> Source:
+def _source(index: int, params: list[str], numbers: np.ndarray, n_inputs: int, n_invariants: int) -> Source:
     """What stands at a place in the data of a System."""
     if index < len(params):
         name = params[index]
@@ -198,7 +201,11 @@ def _source(index: int, params: list[str], numbers: np.ndarray, n_inputs: int) -
     if index < len(numbers):
         return Source("number", float(numbers[index]))
     index -= len(numbers)
-    return Source("input", index) if index < n_inputs else Source("invariant", index - n_inputs)
+    if index < n_inputs:
+        return Source("input", index)
+    if index - n_inputs >= n_invariants:
+        raise RuntimeError("an element reads data that tables do not have")
+    return Source("invariant", index - n_inputs)
 
 
 def own_data(tape: Tape) -> tuple[Tape, list[int]]:

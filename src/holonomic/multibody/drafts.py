@@ -184,7 +184,10 @@ def draw_elements(m, method: str, name: str, ends: tuple, how: dict[str, Any], f
         k = int(np.flatnonzero(same)[0])
         body = drawn[0].part(k) if isinstance(drawn[0], Ends) else drawn[0]
         raise BadArgument(f"{what} '{name} {first + k}' joins body {body.name!r} with itself. Name two bodies, or m.ground.")
-    getattr(draft, method)(draft.name, *drawn, **how)
+    try:
+        getattr(draft, method)(draft.name, *drawn, **how)
+    except BadArgument as problem:  # it knows no number
+        raise type(problem)(str(problem).replace(f" {HERE}", "")) from None
     return draft.entered(what)
 
 

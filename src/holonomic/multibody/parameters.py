@@ -268,7 +268,7 @@ class Parameters(MutableMapping):
         if near:
             hint = f"Did you mean {' or '.join(map(repr, near))}?"
         else:
-            hint = f"{stem!r} has {', '.join(own)}." if own else "m.params lists them all."
+            hint = f"{stem!r} has {', '.join(dict.fromkeys(own))}." if own else "m.params lists them all."
         return UnknownName(f"there is no parameter {name!r}. {hint}")
 
 
