@@ -268,3 +268,14 @@ def test_multipliers_that_are_integrated_follow_what_a_projection_makes_of_the_s
     assert sol.stats["failed attempts"] < 10
     field = simulate(problem, 1e-3, q0=sol.q[-1], v0=sol.v[-1], rtol=1e-8)  # λ(q, v) at that state
     assert sol.unknowns["lam"][-1] == pytest.approx(field.lam[0], rel=1e-9)
+
+
+def test_order_rises_where_integrated_multipliers_follow_the_state():
+    """It stayed with 5: 3448 steps. Without a stabilization their errors stay, and it still does."""
+    problem = get("seven-body")
+    methods = {"formulation": UnderlyingODE(), "integrator": Radau(order="variable"), "rtol": 1e-10}
+    known = simulate(problem, integrator=DOP853(), rtol=1e-12, atol=1e-12)
+    sol = simulate(problem, **methods)
+    assert sol.stats["steps"] < 150
+    assert np.abs(sol.q[-1] - known.q[-1]).max() < 1e-9
+    assert simulate(problem, 0.003, **methods, stabilization=None).stats["steps"] > sol.stats["steps"]

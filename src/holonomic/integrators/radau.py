@@ -126,20 +126,20 @@ def size_left(W, found, x, fp, ny, n):
 
 
 @inner
-def integrates_multipliers(size):
-    """Whether multipliers are integrated: a projection leaves them where they are, so that their errors stay."""
-    return size.nv > 0 and size.n_differential > size.nq + size.nv
+def leaves_multipliers(size, sp):
+    """Whether multipliers are integrated, and no stabilization makes them follow the state, so that their errors stay."""
+    return size.nv > 0 and size.n_differential > size.nq + size.nv and sp.shape[0] == size.nq
 
 
 @inner
-def estimate(model, run, t, h, state, fp, shift, stages, most):
+def estimate(model, method, run, t, h, state, shift, stages):
     """The error of the step from R(t0, y0, u'(t0)), which stands where the second residual does; in the place of the first
     stands the same at y0 or, where that is tried again, at y0 + e."""
-    size, x, K, E, W = model.size, state.x, state.K, state.E, state.W
+    size, fp, most, x, K, E, W = model.size, method.fp, method.ip[HIGHEST], state.x, state.K, state.E, state.W
     ny, at_r, at_y, solved = size.ny, residuals_at(size, most), arguments_at(size, most), solutions_at(size, most)
     run.residuals += 1
     solve_real(model, W, at_r, solved)
-    take_error(E, K[ERROR, :], x, W, solved, h, stages, not integrates_multipliers(size), fp, size.nq, ny)
+    take_error(E, K[ERROR, :], x, W, solved, h, stages, not leaves_multipliers(size, method.sp), fp, size.nq, ny)
     for power in range(stages - 1):
         times_by_y(model, t, x, W, at_y + ny, shift, at_r, solved, at_r + ny, solved + ny)
         solve_real(model, W, at_r, solved)
@@ -187,7 +187,7 @@ def finish(model, method, run, t, h, state):
     shift = fp[c + 2 * stages + 3 * stages * stages] / h
     call_model(model, EQUATIONS, t, x, 0, W, at_y + ny, W, at_r)
     copy_part(W, at_r, at_r + ny, ny)
-    estimate(model, run, t, h, state, fp, shift, stages, most)
+    estimate(model, method, run, t, h, state, shift, stages)
     run.exponent = 1.0 / (stages + 1.0)
     # only in the first step and after a rejection: at every step it flatters steps far too long for a stiff part that is
     # driven, as in y' = -λ (y - cos t) - sin t
@@ -198,7 +198,7 @@ def finish(model, method, run, t, h, state):
         # is allowed would otherwise be held against steps of any length
         step_aside(W, at_y, K[ERROR, :], x, ny)
         call_model(model, EQUATIONS, t, W, at_y, W, at_y + ny, W, at_r)
-        estimate(model, run, t, h, state, fp, shift, stages, most)
+        estimate(model, method, run, t, h, state, shift, stages)
     if size.nv == 0:  # neither accelerations nor multipliers are recorded
         stage_arguments(W, at_y, x, K, z, fp, c, stages - 1, stages, h, ny)
         take_slopes(K, W, at_y + ny, size.nq, size.nrow)
@@ -257,7 +257,7 @@ def accept(model, method, run, h, state):
     if control.retry == 1.0:
         control.jacobian_good = 0.0
     keep_shift(K, x, xn, OLD_Z + stages - 1, ny)
-    if ip[EARLY] == 1 and ip[LOWEST] < most and not integrates_multipliers(size):
+    if ip[EARLY] == 1 and ip[LOWEST] < most and not leaves_multipliers(size, method.sp):
         control.equal += 1.0
         contraction = control.contraction if control.failed == 0.0 else max(control.contraction, CONTRACTION)
         may_add = control.equal > control.wait
