@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK45, Ode, Radau, System, simulate
+from holonomic import DOP853, RK45, EventWarning, Ode, Radau, System, load, simulate
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -82,3 +82,26 @@ def test_six_at_once_end_where_all_are_zero():
     many = Ode(lambda y: [-1.0 if y[i] > 0 else 1.0 for i in range(6)])
     sol = simulate(many, 3.0, y0=[0.3 * (i + 1) for i in range(6)], integrator=DOP853())
     assert np.max(np.abs(sol.y[-1])) < 1e-9
+
+
+def saved(sol, path):
+    sol.save(path)
+    return load(path)
+
+
+def test_files_keep_switches(tmp_path):
+    sol = simulate(System(mass=np.eye(1), force=lambda t, v: 3.0 * np.sin(t) - 2.0 * np.sign(v)), 9.0, q0=[0.0], v0=[1.0])
+    still = simulate(System(mass=np.eye(1), force=[1.0]), 1.0, q0=[0], v0=[0])
+    assert saved(still, tmp_path / "still.nc").switches == {}
+    back = saved(sol, tmp_path / "run.nc")
+    for each in (back, saved(back, tmp_path / "again.nc")):
+        assert list(each.switches) == list(sol.switches)
+        for name, log in sol.switches.items():
+            assert each.switches[name].line == log.line and len(log.along) > 0
+            for part in ("t", "true", "along"):
+                assert np.array_equal(getattr(each.switches[name], part), getattr(log, part))
+
+
+def test_a_comparison_that_is_too_fast_is_warned_of_by_its_line():
+    with pytest.warns(EventWarning, match=r'the comparison ".*np.sin\(1e6 \* t\) > 0.*" in rhs\(\), line \d+ was given up at t = '):
+        simulate(Ode(lambda t: [1.0 if np.sin(1e6 * t) > 0 else 0.0]), 1.0, y0=[0.0], integrator=DOP853())

@@ -19,7 +19,7 @@ from ..files import readable, reading, writable, written
 from ..kernels.signatures import Fn
 from ..model.extra_states import NONE, Extras
 from . import acting as acts
-from . import checksum, drawn, report
+from . import checksum, drawn, report, switching
 from .naming import multiplier_labels, order_of
 from .provenance import Provenance, provenance
 from .quantities import EventLogs
@@ -143,7 +143,7 @@ def save(sol: Solution, path: str | Path) -> None:
         "maps": [name for name, log in sol.events.items() if log.by_row is not None],
         "scene": drawn.scene(sol), "stopped": sol.trail.stopped, "unknowns": _unknown_sizes(sol),
         "end": [sol.end.t, *(getattr(sol.end, part).tolist() for part in ("q", "v", "a", "lam", "s", "w"))],
-        "provenance": provenance(sol).to_dict(),
+        "provenance": provenance(sol).to_dict(), "switches": switching.in_words(sol.switches),
     } | said  # fmt: skip
     with written(target) as draft:
         with netcdf_file(draft, "w", version=2) as file:
@@ -369,6 +369,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         else {name: get(f"unknown_{name}", size) for name, size in known["unknowns"].items()},
         known={
             "facts": facts, "stats": known["stats"], "events": events, "multipliers": lam, "reactions": get("reactions", nv),
+            "switches": switching.out_of_words(known.get("switches", {})),
             "energies": np.stack([get("energy_kinetic"), get("energy_potential")], axis=1), "settled": get("w", nw),
             "residuals": np.hstack([
                 get("drift_position", model.n_constraints), get("drift_invariant", model.n_invariants),

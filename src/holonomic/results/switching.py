@@ -59,6 +59,24 @@ def switch_logs(sol) -> SwitchLogs:
     return logs
 
 
+def in_words(switches: SwitchLogs) -> dict[str, dict]:
+    """The same as numbers and texts, as a file keeps it."""
+    return {
+        name: {"role": log.role, "line": log.line, "text": log.text}
+        | {part: getattr(log, part).tolist() for part in ("t", "true", "along")}
+        for name, log in switches.items()
+    }
+
+
+def out_of_words(kept: dict[str, dict]) -> SwitchLogs:
+    """Return what `in_words` was given."""
+    logs = SwitchLogs()
+    for name, log in kept.items():
+        t, true, along = np.array(log["t"], float), np.array(log["true"], bool), np.array(log["along"], float)
+        logs[name] = SwitchLog(log["role"], log["line"], log["text"], t, true, along)
+    return logs
+
+
 def told(switches: dict[str, SwitchLog]) -> str:
     """How many changes there were, and where most of them."""
     logs = {name: len(log) for name, log in switches.items() if len(log)}

@@ -147,7 +147,7 @@ def walk(
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
     if plan.model.n_invariants and not free and plan.choice.stabilization.acts == "step":
         tell_of_invariants(sol, plan.model, run.t, run.x, run.data, warn)
-    lost = run.watching.given_up() if plan.events else None
+    lost = run.watching.given_up() if plan.watches else None
     if lost is not None:
         warn(lost, EventWarning)
     text = failure.unstable(plan, run.memory, run.start[1], run.x)

@@ -23,7 +23,7 @@ SHORT_WAIT = 1e-5  # of the longest wait for an impact
 def not_followed(name: str, t: float) -> str:
     """Say that an event's function is too fast for the steps, or nothing but rounding."""
     return (
-        f"event {name!r} was given up at t = {t:.6g}: its function changes within a thousandth of a step, or is no more than "
+        f"{name} was given up at t = {t:.6g}: its function changes within a thousandth of a step, or is no more than "
         "rounding, and not all of its changes of sign are found. Pass a smaller max_step=, or watch a function that is smooth."
     )
 
@@ -188,10 +188,11 @@ class Watching:
         return found
 
     def given_up(self) -> str | None:
-        """Say of the first event whose function could not be followed that not all of its zeros are found; None: all could."""
-        since = self.events.values[event_search.LEFT]
-        for name, t in zip(self.run.plan.events, since, strict=False):  # switches stand behind the events
-            if np.isfinite(t):
+        """Say of the first function that could not be followed that not all of its zeros are found; None: all could."""
+        plan, since = self.run.plan, self.events.values[event_search.LEFT]
+        names = [*(f"event {name!r}" for name in plan.events), *(f"the comparison {switch}" for switch in plan.switches)]
+        for k, (name, t) in enumerate(zip(names, since, strict=True)):
+            if np.isfinite(t) and (k < len(plan.events) or not plan.switches[k - len(plan.events)].sleeps):
                 return not_followed(name, float(t))
         return None
 

@@ -51,7 +51,7 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
     for m in ran[np.isfinite(noted[ran, LEFT_AT])].tolist() if program.events else ():
         if chunk.status[m] in REACHED:
             name = list(program.events)[int(noted[m, LEFT_EVENT])]
-            _note(chunk, chunk.first + m, EventWarning, not_followed(name, float(noted[m, LEFT_AT])))
+            _note(chunk, chunk.first + m, EventWarning, not_followed(f"event {name!r}", float(noted[m, LEFT_AT])))
     _tell_ends(job, program, members, ran[np.isin(chunk.status[ran], REACHED)], chunk)
     if noted.shape[1] == NOTED:
         look_closer(job, chunk)
