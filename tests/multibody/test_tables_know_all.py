@@ -20,7 +20,7 @@ PROBLEMS = [
 ]  # fmt: skip
 # of methods that a mechanism as compiled code takes
 REFUSED = {
-    "integrators": {"GaussLegendre4", "RATTLE", "Trapezoidal", "ImplicitMidpoint"},
+    "integrators": {"GaussLegendre4", "Trapezoidal", "ImplicitMidpoint"},
     "formulations": {"GGL", "Index1", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
                      "UnderlyingODE"},
     "stabilizations": {"Baumgarte", "InvariantStabilization", "S_full"},

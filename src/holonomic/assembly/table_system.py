@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels import table_operators as kernels
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.signatures import Fn
-from ..kernels.table_newton import LOADED
+from ..kernels.table_newton import BY_V, LOADED
 from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
@@ -72,6 +72,15 @@ class TableSystem(Operators):
         c = self.collection
         kinds = f"{len(c.tables)} kinds of elements"
         return f"{c.n_bodies} bodies and {len(self.constraint_labels) + len(self.nonholonomic_labels)} constraints, {kinds}"
+
+    @property
+    def has_constant_mass(self) -> bool:
+        return self._turning is None
+
+    @property
+    def has_velocity_forces(self) -> bool:
+        tables = self.collection.of(BODY, FORCE, LOADED)
+        return any(LOADED == table.kind.what or BY_V in table.kind.newton(2).entries[:, 0] for table in tables)
 
     def rates(self, stage):
         from ..model.symbolics import vertcat

@@ -50,6 +50,7 @@ class Lowered:
     exact_fp: Any = None  # a function that gives fp without rounding, for runs with more digits; None: it is known as doubles alone
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     unrolls: tuple[Fn, ...] = ()  # solves with Newton's matrix that it takes as straight-line code where there is one
+    asks_dense: tuple[Fn, ...] = ()  # what it asks of models with dense terms alone
     asks_own: tuple[Fn, ...] = ()  # what else it asks of the linearized equations of a model without dense rows
     work: Callable[[Memory], int] = newton_work  # numbers of workspace of an implicit step, by the sizes of a plan
 

@@ -158,7 +158,7 @@ def advance(model, method, run, t, h, state):
     at_a = at_S + nl * nl + nl
     at_r = at_a + nv
     copy(x, xn, ny)
-    if terms_at(model, W, t, xn, places, at_a) != OK:
+    if terms_at(model, run, W, t, xn, places, at_a) != OK:
         return SINGULAR
     start_stages(K, Q, stages, nq, nv, nl)
     before, converged = 1e300, False
@@ -177,7 +177,7 @@ def advance(model, method, run, t, h, state):
         xn[i] = x[i] + K[Q + stages - 1, i]
     for i in range(nq + nv, ny):
         xn[i] = x[i]
-    if terms_at(model, W, t + h, xn, places, at_a) != OK:
+    if terms_at(model, run, W, t + h, xn, places, at_a) != OK:
         return SINGULAR
     weights = c + stages + stages * stages
     for i in range(nv):

@@ -29,14 +29,18 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve, lu_solve_rows
 from ..kernels.newton import ROUNDED, rounding
+from ..kernels.newton_operators import factor_motion, linearize, solve_real, vectors_at
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
+    EQUATIONS,
     FINISH,
+    LINEARIZED,
     RESIDUAL,
     TERMS,
     Fn,
     call_model,
+    has_function,
 )
 from ..kernels.vectors import copy, move_on
 from ..model.call_by_name import refuses_unknown
@@ -68,10 +72,13 @@ def composition(order: int) -> np.ndarray:
     return np.concatenate([outer, [1.0 - 2.0 * outer.sum()], outer[::-1]])
 
 
+# Models with a form of their own factor c M + s ∂/∂q, G s: forces count 1/c² beside M then, and G as it is
+OWN_SHIFT, OWN_SHARE = 1e7, 1e-7
+
+
 def rattle_work(size) -> int:
-    """Numbers of workspace of one step: terms, M, M⁻¹Gᵀ, two small matrices and vectors."""
-    ny = size.ny
-    return 6 * ny * ny + 12 * ny + 16
+    """Numbers of workspace of one step: terms, M, M⁻¹Gᵀ, two small matrices and vectors; or factors of a model's own."""
+    return 3 * size.n_linear + size.n_factors + 12 * size.ny + 16
 
 
 @leaf
@@ -121,10 +128,81 @@ def kick(W, at_M, at_f, at_pivots, at_a, nv):
     lu_solve(W[at_M : at_M + nv * nv].reshape((nv, nv)), W[at_pivots : at_pivots + nv].view(np.int64), a)
 
 
+@leaf
+def take_forces(W, at_r, at, factor, nq, nv, ny):
+    """f from what the equations leave with neither accelerations nor multipliers."""
+    for i in range(ny):
+        W[at + i] = -factor * W[at_r + i] if nq <= i < nq + nv else 0.0
+
+
+@leaf
+def take_rows(W, at_r, at, factor, first, ny):
+    """What constraints leave, as a right-hand side."""
+    for i in range(ny):
+        W[at + i] = factor * W[at_r + i - first] if i >= first else 0.0
+
+
+@leaf
+def take_step(W, at_x, at_step, at_r, first, nv, nl):
+    """The move of a solution, and minus its multipliers."""
+    for i in range(nv):
+        W[at_step + i] = W[at_x + i]
+    for k in range(nl):
+        W[at_r + k] = -W[at_x + nv + k] / OWN_SHIFT
+
+
 @inner
-def terms_at(model, W, t, x, places, a):
+def own_terms(model, run, W, t, x, at_a):
+    """The same of a model with a form of its own: factors of the whole, and accelerations with constraints of velocities held."""
+    size = model.size
+    nq, nv, ny = size.nq, size.nv, size.ny
+    r, b = at_a + 3 * ny, at_a + 4 * ny
+    for i in range(ny):
+        W[b + i] = 0.0
+    for i in range(nq + nv, ny):
+        x[i] = 0.0
+    linearize(model, t, x, 0, W, b)
+    if factor_motion(model, run, W, OWN_SHIFT, OWN_SHARE) != OK:
+        return SINGULAR
+    call_model(model, EQUATIONS, t, x, 0, W, b, W, r)
+    take_forces(W, r, b, OWN_SHIFT, nq, nv, ny)
+    solve_real(model, W, b, r)
+    for i in range(nv):
+        W[at_a + i] = W[r + nq + i]
+    return OK
+
+
+@inner
+def way_back(model, W, places, at_a, at_r, at_step):
+    """M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹ r into at_step, what stands before M⁻¹Gᵀ into r."""
+    size = model.size
+    nq, nv, nl, ny = size.nq, size.nv, size.nl, size.ny
+    if has_function(model, LINEARIZED):
+        x, b = at_a + 3 * ny, at_a + 4 * ny
+        take_rows(W, at_r, b, OWN_SHARE, nq + nv, ny)
+        solve_real(model, W, b, x)
+        take_step(W, x + nq, at_step, at_r, nq, nv, nl)
+    else:
+        solve_small(W, places[5], at_r, nl)
+        times_spread(W, places[4], at_r, at_step, nv, nl)
+
+
+@leaf
+def times_spread(W, at_X, at_r, at_step, nv, nl):
+    """X r"""
+    for i in range(nv):
+        step = 0.0
+        for k in range(nl):
+            step += W[at_X + k * nv + i] * W[at_r + k]
+        W[at_step + i] = step
+
+
+@inner
+def terms_at(model, run, W, t, x, places, a):
     """M, G and f at a point: factors of M and of G M⁻¹Gᵀ, M⁻¹Gᵀ, and the accelerations M⁻¹f without constraints."""
     size = model.size
+    if has_function(model, LINEARIZED):
+        return own_terms(model, run, W, t, x, a)
     nv, nl, (at, at_M, at_f, at_G, at_X, at_S) = size.nv, size.nl, places
     call_model(model, TERMS, t, x, 0, x, 0, W, 0)
     copy_terms(W, at, at_X - at)
@@ -135,11 +213,11 @@ def terms_at(model, W, t, x, places, a):
 
 
 @inner
-def substep(model, method, W, t, s, xn, places, at_a):
+def substep(model, method, run, W, t, s, xn, places, at_a):
     """One step of RATTLE of length s from xn, in its place; the terms of its beginning stand in W, then those of its end."""
     size, fp = model.size, method.fp
     ny, nq, nv, nl = size.ny, size.nq, size.nv, size.nl
-    at_X, at_S, at_r = places[4], places[5], at_a + nv
+    at_step, at_r = at_a + nv, at_a + 2 * nv
     for i in range(nv):
         xn[nq + i] += 0.5 * s * W[at_a + i]
         xn[i] += s * xn[nq + i]
@@ -148,12 +226,10 @@ def substep(model, method, W, t, s, xn, places, at_a):
     before, converged = 1e300, False
     for _ in range(ITERATIONS):
         call_model(model, RESIDUAL, t, xn, 0, xn, 0, W, at_r)
-        solve_small(W, at_S, at_r, nl)
+        way_back(model, W, places, at_a, at_r, at_step)
         change = 0.0
         for i in range(nv):
-            step = 0.0
-            for k in range(nl):
-                step += W[at_X + k * nv + i] * W[at_r + k]
+            step = W[at_step + i]
             xn[i] -= step
             xn[nq + i] -= step / s
             change = max(change, abs(step) / (fp[2 + i] + fp[0] * abs(xn[i])))
@@ -168,16 +244,15 @@ def substep(model, method, W, t, s, xn, places, at_a):
         before = change
     if not converged:
         return NO_CONVERGENCE
-    if terms_at(model, W, t, xn, places, at_a) != OK:
+    if terms_at(model, run, W, t, xn, places, at_a) != OK:
         return SINGULAR
     for i in range(nv):
         xn[nq + i] += 0.5 * s * W[at_a + i]
     call_model(model, RESIDUAL, t, xn, 0, xn, 0, W, at_r)
     first = at_r + size.n_position
-    solve_small(W, at_S, first, nl)
+    way_back(model, W, places, at_a, first, at_step)
     for i in range(nv):
-        for k in range(nl):
-            xn[nq + i] -= W[at_X + k * nv + i] * W[first + k]
+        xn[nq + i] -= W[at_step + i]
     return OK
 
 
@@ -192,13 +267,15 @@ def advance(model, method, run, t, h, state):
     at_S = at_G + 2 * nl * nv + nl + nv
     places = (at, at + nq, at + nq + nv * nv, at_G, at_G + nl * nv + nl, at_S)
     at_a = at_S + nl * nl + nl
+    if has_function(model, LINEARIZED):
+        at_a = vectors_at(size, 0)
     copy(state.x, xn, ny)
-    status = terms_at(model, W, t, xn, places, at_a)
+    status = terms_at(model, run, W, t, xn, places, at_a)
     for k in range(ip[STEPS]):
         if status != OK:
             return status
         share, reached = fp[3 + 2 * ny + k], fp[3 + 2 * ny + ip[STEPS] + k]
-        status = substep(model, method, W, t + reached * h, share * h, xn, places, at_a)
+        status = substep(model, method, run, W, t + reached * h, share * h, xn, places, at_a)
     return status
 
 
@@ -244,7 +321,6 @@ class RATTLE(Integrator):
     adaptive, implicit, takes = False, True, "residual"
     indices = (3,)
     only_plain = True
-    needs_dense_terms = True
     needs_constant_mass = True
     needs_forces_of_position = True
     keeps_energy = True
@@ -263,5 +339,6 @@ class RATTLE(Integrator):
                 "advance": advance, "finish": finish, "accept": accept, "dense": inside[0], "interpolate": inside[1],
             },
             ip=np.array([1, len(shares)], dtype=np.int64), fp=np.concatenate([shares, np.cumsum(shares)[:-1], [1.0]]),
-            rows=3 if self.order == 6 else 2, errors=0, work=rattle_work, needs=(Fn.RESIDUAL, Fn.TERMS), wants_scales=True,
+            rows=3 if self.order == 6 else 2, errors=0, work=rattle_work, needs=(Fn.RESIDUAL,), asks_dense=(Fn.TERMS,),
+            asks_own=(Fn.NEWTON_SOLVE, Fn.MOTION_FACTOR), wants_scales=True,
         )  # fmt: skip

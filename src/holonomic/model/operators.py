@@ -61,6 +61,8 @@ class Operators:
         They stand first in data, in this order, arrays row by row; a sweep changes them there.
     coordinates : sequence of str, optional
         Names of the coordinates.
+    has_constant_mass, has_velocity_forces : bool
+        Whether the mass matrix never changes, and whether forces depend on velocities; symplectic methods ask.
     """
 
     interpreted: bool
@@ -78,6 +80,8 @@ class Operators:
     inputs: Mapping[str, Any] | None = None
     outputs: Mapping[str, Any] | None = None
     resolver: Any = None
+    has_constant_mass: bool = False
+    has_velocity_forces: bool = True
     kinematics: Any = None
     nonholonomic: Any = None
     invariants: Any = None
@@ -218,6 +222,14 @@ class OperatorModel(ModelBase):
     @property
     def content(self) -> str | None:
         return self.system.content
+
+    @property
+    def has_constant_mass(self) -> bool:
+        return self.system.has_constant_mass
+
+    @property
+    def has_velocity_forces(self) -> bool:
+        return self.system.has_velocity_forces
 
     def is_current(self) -> bool:
         return self.system.is_current()

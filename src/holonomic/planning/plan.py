@@ -185,7 +185,7 @@ class Plan:
             needs = (Fn.EQUATIONS, Fn.BY_Y, Fn.BY_SLOPE, *needs)
             if self.variant.selector is None and not model.interpreted:
                 needs += self.integrator.unrolls
-        needs = tuple(dict.fromkeys((*needs, *self.integrator.needs)))
+        needs = tuple(dict.fromkeys((*needs, *self.integrator.needs, *(self.integrator.asks_dense if model.dense else ()))))
         if len(model.extras) and model.dense and not model.interpreted:
             needs += (Fn.EXTRA_RATES,)
         if model.nw:
