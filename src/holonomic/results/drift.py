@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,18 +38,18 @@ class Drift(Mapping):
         self._sol = sol
         model = sol.plan.model
         n, first = model.n_constraints, model.n_constraints + model.n_invariants
-        self._labels: dict[str, list[str]] = {}
+        self._labels: dict[str, tuple[Sequence[str], range]] = {}  # names, and which of them; large mechanisms make them on demand
         self._columns: dict[str, slice | int] = {}
         each = n // order_of(model)
         for level in range(order_of(model) if n else 0):
             rows = slice(level * each, (level + 1) * each)
-            self._labels[LEVELS[level]] = list(model.constraint_labels[rows])
+            self._labels[LEVELS[level]] = model.constraint_labels, range(level * each, (level + 1) * each)
             self._columns[LEVELS[level]] = rows
         if model.n_lam:
-            self._labels["velocity"] = list(model.row_labels)
+            self._labels["velocity"] = model.row_labels, range(len(model.row_labels))
             self._columns["velocity"] = slice(first, None)
         for row, label in enumerate(model.invariant_labels, start=n):
-            self._labels[label] = [label]
+            self._labels[label] = [label], range(1)
             self._columns[label] = row
 
     def __getitem__(self, level: str) -> np.ndarray:
@@ -87,6 +87,11 @@ class Drift(Mapping):
 
     def labels(self, level: str) -> list[str]:
         """Names of the rows of a level."""
+        names, rows = self._named(level)
+        return list(names) if len(rows) == len(names) else [names[row] for row in rows]
+
+    def _named(self, level: str) -> tuple[Sequence[str], range]:
+        """Names, and which of them are the rows of a level."""
         return self._labels.get(level) or self._labels["velocity"]
 
     def max(self) -> dict[str, float]:
@@ -102,7 +107,8 @@ class Drift(Mapping):
         values = values.reshape(len(t), -1)
         at = int(np.argmax(np.nan_to_num(values, nan=np.inf)))
         when, row = divmod(at, values.shape[1])
-        return Worst(float(values[when, row]), self.labels(level)[row], float(t[when]))
+        names, rows = self._named(level)
+        return Worst(float(values[when, row]), names[rows[row]], float(t[when]))
 
     def __repr__(self) -> str:
         if not self._labels:
