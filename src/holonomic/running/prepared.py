@@ -196,7 +196,8 @@ class Prepared:
             part.release()
             return None
         memory = part.memory
-        more = memory.paths or memory.guided or (memory.is_stiff and not self.chooses)  # has to be looked at
+        # what has to be looked at; rows of events are those of selects that have woken
+        more = memory.paths or memory.guided or memory.event_rows or (memory.is_stiff and not self.chooses)
         if more or status != DONE or memory.t != t1:
             return self._walked(here, asked, status, part, parts, choosing)
         return self._over(part, parts, Start(q, v), choosing)
