@@ -250,7 +250,9 @@ def stiff_chain(n: int) -> Mechanism:
 
 # of implicit methods: what is drawn, how many bodies, how long, and whether explicit steps are tried for a hundredth of that
 IMPLICIT = {
-    "planar chain": (chain, (100, 1000, 10_000), 1.0, False), "ball chain in space": (ball_chain, (100, 1000), 1.0, False),
+    "planar chain": (chain, (100, 1000, 10_000), 1.0, False),
+    "planar chain, `m.chain`": (drawn_chain, (100_000,), 1.0, False),
+    "ball chain in space": (ball_chain, (100, 1000), 1.0, False),
     "planar chain, stiff springs and dampers": (stiff_chain, (100, 1000), 0.1, True),
 }  # fmt: skip
 
