@@ -175,3 +175,16 @@ def test_exceptions_are_not_compiled_but_their_numbers_are():
     other_class, other_number = text.replace(b"Stopped", b"Halted"), text.replace(b"OK = 0", b"OK = 1")
     assert sources.meaning(text, True) == sources.meaning(other_class, True) != sources.meaning(other_number, True)
     assert sources.meaning(text, False) != sources.meaning(other_class, False)
+
+
+def test_functions_that_stay_apart_are_not_put_into_those_that_call_them():
+    from holonomic.native.lowering import _names_apart, _with_functions_apart
+
+    lines = (
+        'define i32 @"_ZN9holonomic4loop8switches12change_modesB4v209B8(i64)"(ptr %.ret) alwaysinline',
+        'define i32 @"_ZN9holonomic4loop5judge5judgeB4v209B8(i64)"(ptr %.ret) alwaysinline',
+        'declare i32 @"_ZN9holonomic4loop8switches12change_modesB4v209B8(i64)"(ptr %.ret)',
+    )
+    assert "8switches12change_modesB" in _names_apart()
+    apart = _with_functions_apart("\n".join(lines), _names_apart()).split("\n")
+    assert apart == [lines[0].replace("alwaysinline", "noinline"), *lines[1:]]
