@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..kernels import table_accelerations as accelerations
-from ..kernels import table_newton as kernels
+from ..kernels import table_equations, table_factors, table_solutions
 from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
@@ -39,7 +39,7 @@ class OfFronts:
             shift, linear = 1.0, np.concatenate([self._linear, self._linear])
         else:
             shift, linear = SHORT, np.append(self._linear, 1.0)
-        factors = _called(kernels.table_newton_factor, looked.context, looked.real, shift, linear, self._data)
+        factors = _called(table_factors.table_newton_factor, looked.context, looked.real, shift, linear, self._data)
         return looked.replaced(factors), looked
 
     def _in_order(self, accelerations: bool, index: int = 2) -> NewtonTables:
@@ -64,7 +64,7 @@ class OfFronts:
 
     def _linearized(self, bare: NewtonTables) -> np.ndarray:
         """Numbers of the linearized equations at the start."""
-        return _called(kernels.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(self.c), self._data)
+        return _called(table_equations.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(self.c), self._data)
 
     def _beside(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the bodies that these rows hold, and of the bodies that those hold."""
@@ -93,16 +93,16 @@ class OfFronts:
         return {
             fn: Operator(kernel.address, made.context.address, length)
             for fn, kernel, length in (
-                (Fn.EQUATIONS, kernels.table_equations, size),
-                (Fn.LINEARIZED, kernels.table_linearized, made.n_linear),
-                (Fn.NEWTON_FACTOR, kernels.table_newton_factor, made.real),
-                (Fn.NEWTON_SOLVE, kernels.table_newton_solve, size),
-                (Fn.COMPLEX_FACTOR, kernels.table_complex_factor, made.complex),
-                (Fn.COMPLEX_SOLVE, kernels.table_complex_solve, 2 * size),
-                (Fn.GRADIENTS, kernels.table_gradients, size),
+                (Fn.EQUATIONS, table_equations.table_equations, size),
+                (Fn.LINEARIZED, table_equations.table_linearized, made.n_linear),
+                (Fn.NEWTON_FACTOR, table_factors.table_newton_factor, made.real),
+                (Fn.NEWTON_SOLVE, table_solutions.table_newton_solve, size),
+                (Fn.COMPLEX_FACTOR, table_factors.table_complex_factor, made.complex),
+                (Fn.COMPLEX_SOLVE, table_solutions.table_complex_solve, 2 * size),
+                (Fn.GRADIENTS, table_equations.table_gradients, size),
                 *((
-                    (Fn.MOTION_FACTOR, kernels.table_motion_factor, made.real),
-                    (Fn.MOTION_TIMES, kernels.table_motion_times, size),
+                    (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
+                    (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
                 ) if not made.n_turned else ()),
             )
         }

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, STATE
-from ..kernels.table_newton import LOADED
+from ..kernels.newton_memory import LOADED
 from ..model import machine_code
 from ..model.extra_states import NONE, Extras
 from ..model.system import System

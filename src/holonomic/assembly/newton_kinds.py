@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.elements import BODY, FORCE, ROWS, STATE
-from ..kernels.table_newton import ACROSS, BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
+from ..kernels.newton_memory import ACROSS, BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
 
 
 class NewtonKind(NamedTuple):

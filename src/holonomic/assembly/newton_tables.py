@@ -1,4 +1,4 @@
-"""Newton's matrix of tables: contexts of the operators of `kernels.table_newton`, the fronts among them.
+"""Newton's matrix of tables: contexts of the operators of `kernels.table_factors`, the fronts among them.
 
 What is coupled follows from the entries that the kinds write; the order of fronts is found once, with the numbers of G at the
 start, by which rows that a body holds are told from rows that it does not.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
+from ..kernels.newton_memory import ACROSS, BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
-from ..kernels.table_newton import ACROSS, BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from .collection import Collection, Context
 from .saddle_order import saddle_order
 
@@ -31,7 +31,7 @@ class NewtonTables:
     waits : array of bool, optional
         Rows that wait until all bodies that hold them are gone.
     looks : int
-        What small pivots are looked for, see `kernels.table_newton.NEWTON`. Rows that repeat others are looked for with all
+        What small pivots are looked for, see `kernels.newton_memory.NEWTON`. Rows that repeat others are looked for with all
         masses 1, a number that stands behind the linearized equations: there may be bodies without inertia.
     accelerations : bool
         For M v' = f - Gᵀλ and Ḡ v' + s = 0 alone, entries of Ḡ standing behind those of the linearized equations.

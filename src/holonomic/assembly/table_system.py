@@ -10,8 +10,8 @@ import numpy as np
 
 from ..kernels import table_operators as kernels
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
+from ..kernels.newton_memory import BY_V, LOADED
 from ..kernels.signatures import Fn
-from ..kernels.table_newton import BY_V, LOADED
 from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch

@@ -11,7 +11,7 @@ linearized equations and from what earlier fronts left. `assembly.saddle_program
 
 Rows change places inside a front alone. A pivot that cancels to a tiny part of what its diagonal was summed from is replaced
 by `REPLACED` of that: a row eliminated too early, before all bodies that hold it, costs digits, not the run. What solutions are
-worth is measured, and refinement gives the digits back, see `table_newton`.
+worth is measured, and refinement gives the digits back, see `refined_fronts`.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ from __future__ import annotations
 from ..errors import NOT_FINITE, OK
 from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from .elements import FORCE, arguments, clear, numbers
+from .newton_memory import KIND, LOADED, OPERATOR, program_of, see
 from .saddle_fronts import FactorRoom, Matrix, factor_fronts, substitute_fronts, take_product
 from .signatures import NO_MODE
-from .table_newton import KIND, LOADED, OPERATOR, equations_of, equations_room, linearized_of, prepare, program_of, see
+from .table_equations import equations_of, equations_room, linearized_of, prepare
 
 CLOSE, MANY = 1e-13, 40  # change beside the solution at which it is found; the most solutions where forces follow multipliers
 

@@ -16,7 +16,7 @@ from ..assembly.table_system import TableSystem
 from ..formulations.index2 import Index2
 from ..formulations.index3 import Index3
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
-from ..kernels.table_newton import LOADED
+from ..kernels.newton_memory import LOADED
 from ..model.call_by_name import wanted
 from ..model.collector_pause import collector_paused
 from ..model.extra_states import Extras
