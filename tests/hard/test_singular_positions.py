@@ -291,3 +291,13 @@ def test_branches_that_miss_each_other_narrowly_are_not_crossed(gap):
 def test_branches_closer_than_rounding_are_taken_to_meet():
     exact, near = miss_by(0.0, 1e-8), miss_by(1e-15, 1e-8)
     assert np.max(np.abs(exact.q[-1] - near.q[-1])) < 1e-6
+
+
+@pytest.mark.parametrize("more", [{}, {"save_at": 100}, {"error": True}], ids=["every step", "saved times", "error"])
+def test_a_select_that_sleeps_does_not_disturb_a_passage(more):
+    problem = problems.four_bars(2)
+    idle = replace(problem.system, force=lambda q: [1e-20 * abs(q[1] + 5.0)] + [0.0] * (len(problem.q0) - 1))
+    plain = run(problem, 1e-8, 3.0, **more)
+    sol = run(replace(problem, system=idle), 1e-8, 3.0, **more)
+    assert len(plain.trail.paths) == len(sol.trail.paths) > 0
+    assert len(plain.t) == len(sol.t) and error(problem, sol) < 1000 * 1e-8

@@ -44,6 +44,12 @@ def sleeps(model, j):
 
 
 @inner
+def nothing_watched(size, run):
+    """Tell whether all that could be watched are selects that sleep; EVENTS may not be compiled then."""
+    return size.n_events == size.n_selects and run.awake == 0
+
+
+@inner
 def is_along(model, j):
     """Tell whether the motion goes along switch j."""
     mode = model.data[model.size.at_modes + j]

@@ -23,6 +23,7 @@ from ..kernels.signatures import (
     call_function,
     call_model,
 )
+from ..kernels.sliding import nothing_watched
 from ..kernels.vectors import write_row
 from ..native.marks import entry, inner, leaf
 from ..native.types import Array, Group, cube, f8, i8, int_mat, ints, mat, vec
@@ -45,7 +46,6 @@ from .event_search import (
     has_nan,
     sign_of,
 )
-from .far_from_zero import nothing_watched
 from .sides import arm_switches, enter_modes
 
 PLENTY = 1 << 62

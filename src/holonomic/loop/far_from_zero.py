@@ -17,7 +17,7 @@ next few steps are enough, as long as they hardly differ.
 from __future__ import annotations
 
 from ..kernels.signatures import EVENTS, call_model
-from ..kernels.sliding import sliding
+from ..kernels.sliding import nothing_watched, sliding
 from ..kernels.vectors import copy_row
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, int_mat, mat, vec
@@ -100,12 +100,6 @@ def ends_are_calm(ev: int_mat, ev_f: mat, nev: i8):
         if distance(ev, ev_f, k, PIECE + 1, 0.0) != CALM_AND_FAR:
             return False
     return True
-
-
-@inner
-def nothing_watched(size, run):
-    """Tell whether all that could be watched are selects that sleep."""
-    return size.n_events == size.n_selects and run.awake == 0
 
 
 @inner

@@ -11,7 +11,7 @@ import math
 from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.signatures import EVENTS, call_model
-from ..kernels.sliding import MOST_ALONG, adds_up, how_many_along, is_along, share_of, sleeps, sliding
+from ..kernels.sliding import MOST_ALONG, adds_up, how_many_along, is_along, nothing_watched, share_of, sleeps, sliding
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat
 from .after_events import event_rates
@@ -29,7 +29,6 @@ from .event_search import (
     TRIAL,
     sign_of,
 )
-from .far_from_zero import nothing_watched
 from .lenience import NO_MODE
 
 # How a change is written among the events, behind their numbers: of each switch, whether it is true from here on, 2 more where it

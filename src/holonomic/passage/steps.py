@@ -16,6 +16,7 @@ from ..errors import MORE, NOT_FINITE, OK, STEP_COLLAPSED
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.memory import AHEAD, ANSWERED, STEPPING, WATCHING
 from ..kernels.signatures import PASSAGE
+from ..kernels.sliding import nothing_watched
 from ..kernels.vectors import ROUNDING, copy_row
 from ..native.marks import inner, kernel, leaf
 from ..native.types import f8, mat
@@ -140,7 +141,7 @@ def supply(slots, model, run, loop):
     run.t_new = run.t_stop if run.reaches_stop != 0 else t_new
     run.rho_least = min(run.rho_least, ke[0, row - 1])
     run.dense_ready = run.along = 1
-    run.watched = 1 if size.n_events > 0 else 0
+    run.watched = 0 if nothing_watched(size, run) else 1
     run.phase = WATCHING
     return OK
 
