@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NEED_TERMS, OK
-from ..kernels.evaluate import evaluate_carefully, weigh
+from ..kernels.evaluate import evaluate_carefully, may_look, weigh
 from ..kernels.memory import FIXED, RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
 from ..kernels.signatures import (
@@ -103,7 +103,8 @@ def program_of(
         tapes |= impacts | {FIRST_MAP + k: tape for k, tape in maps.items()}
         local |= _map_local(job, impacts)
     bound = bound_of(job, size, local) | ({"room": _map_room(job, impacts, maps, local)} if maps else {})
-    instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK}  # pivoting is left to the processor
+    # pivoting is left to the processor, and what asks for it besides the pivot ratio
+    instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK, may_look: 0}
     written = Specializer(instead)
     parts = [(written, tapes)]
     calls = []
