@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, DOP853, RK45, Cancelled, Event, Ode, Radau, System, simulate, sweep
+from holonomic import BDF, DOP853, RK45, Cancelled, Event, Ode, Radau, System, problems, simulate, sweep
+from holonomic.kernels.signatures import Fn
 from holonomic.multibody import Mechanism
+from holonomic.results.switching import mode_history
 from holonomic.running.run import Run
 
 G, K = 9.81, 1e4
@@ -251,3 +253,19 @@ def test_states_inside_steps_to_a_corner_beyond_which_there_are_no_numbers(integ
         inside = sol(np.linspace(0.0, 40.0, 20001))
         energy = G * inside.q[:, 0] + 0.5 * inside.v[:, 0] ** 2 + 0.4e5 * np.maximum(0.0, -inside.q[:, 0]) ** 2.5
         assert np.max(np.abs(energy - G)) < 1e-4
+
+
+def test_modes_of_a_run_that_changed_methods_are_those_of_its_values():
+    sol = simulate(problems.jansen_walker(), 1.5)  # its contacts have no numbers beyond their zeros
+    assert len(sol.trail.parts) > 1
+    for part in sol.trail.parts:
+        t, x, _ = part.trail.arrays
+        changes, modes = mode_history(part)
+        assert np.all(np.diff(changes) > 0.0)
+        places, size = part.plan.model.data_places["modes"], part.plan.model.nq + part.plan.model.nv
+        followed, decided = part.trail.data.copy(), part.trail.data.copy()
+        decided[places] = 0.0
+        for row in np.flatnonzero(~np.isin(t, changes))[::5]:
+            followed[places] = modes[np.searchsorted(changes, t[row]) - 1]
+            fields = [part.plan.model.evaluate(Fn.FIELD, t[row], x[row, :size], np.zeros(0), data) for data in (followed, decided)]
+            assert np.allclose(*fields, rtol=1e-12, atol=1e-12)

@@ -47,9 +47,11 @@ def wake(model, run, loop, record, events):
         return OK
     if not has_function(model, EVENTS):
         return NEED_SWITCHES
-    for j in range(begin, size.n_switches):
-        if model.data[at + j] == 0.0:
-            model.data[at + j] = NO_MODE
+    for k in range(first, nev):  # those that sleep; others may have NO_MODE in an attempt in which values decide
+        asleep = k - first >= begin and model.data[at + k - first] == 0.0
+        events.marks[FIRED, k] = 1 if asleep else 0
+        if asleep:
+            model.data[at + k - first] = NO_MODE
     for i in range(size.nx):
         xe[i] = state.x[i] + (run.h_tried * state.K[0, i] if i < size.nq + size.nv else 0.0)
     t_new = run.t + run.h_tried
@@ -58,9 +60,9 @@ def wake(model, run, loop, record, events):
     call_model(model, EVENTS, t_new, xe, 0, loop.inside.K, size.nq, ev_f, (CHECK + 1) * nev)
     woken, at_zero = 0, 0
     for k in range(first, nev):
-        events.marks[FIRED, k] = 0
-        if model.data[at + k - first] != NO_MODE or k - first < begin:
+        if events.marks[FIRED, k] == 0:
             continue
+        events.marks[FIRED, k] = 0
         here = sign_of(ev_f[TRIAL, k])
         if sign_of(ev_f[CHECK, k]) == here and sign_of(ev_f[CHECK + 1, k]) == here:
             model.data[at + k - first] = 0.0

@@ -90,10 +90,11 @@ def mode_history(sol) -> tuple[np.ndarray, np.ndarray]:
     """Times from which on modes hold, and these, (time, switch); the first ones hold from the start."""
     if sol.trail.parent is not None:
         return mode_history(sol.trail.parent)
-    n_watched, modes = sol.plan.n_watched, sol.trail.modes.copy()
-    times, found = [sol.trail.first[0]], [modes.copy()]
+    n_watched, modes, start = sol.plan.n_watched, sol.trail.modes.copy(), sol.trail.first[0]
+    times, found = [start], [modes.copy()]
+    forward = 1.0 if sol.trail.final[0] >= start else -1.0
     for code, t, *_ in sol.trail.events:
-        if code >= n_watched:
+        if code >= n_watched and (t - start) * forward >= 0.0:  # what another method did before stands there, too
             j, how = divmod(code - n_watched, CODES)
             modes[j] = np.nan if how == ALONG else 0.0 if how == TO_SLEEP else np.inf if how % 2 else -np.inf
             if t != times[-1]:
