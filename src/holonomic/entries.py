@@ -18,6 +18,6 @@ ENTRIES = {
 
 
 def entry(name: str) -> Any:
-    """Return the class that stands under this name, importing its room."""
+    """Return the class or function that stands under this name, importing its room."""
     module, _, made = ENTRIES[name].partition(":")
     return getattr(import_module(f".{module}", __package__), made)

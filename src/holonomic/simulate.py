@@ -217,7 +217,7 @@ def simulate(
     )  # fmt: skip
     if keep is not None or store is not None:
         refuse_beside_names(asked, error)
-    if precision not in (None, "double"):
+    if precision is not None:
         refuse_in_pairs(asked, start, error)
     budget = None if max_time is None and max_memory is None and cancel is None else asked.budget()
     file = None if checkpoint is None and every is None and resume is False else asked.checkpoint_file()

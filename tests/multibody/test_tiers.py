@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from holonomic import RK4, BadArgument, Event, LimitReached, NearSingularWarning, gradient, simulate, sweep
+from holonomic.model import machine_code
 from holonomic.multibody import Mechanism, rod
 from holonomic.running import tiers
 from holonomic.running.tiers import Tiers
@@ -215,3 +216,14 @@ def test_a_process_beside_that_fails_is_not_asked_again(monkeypatch):
     assert not state.by_tables
     monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "0")
     assert not tiers.may_fork()
+
+
+@beside
+def test_what_the_parent_could_not_keep_is_no_failure_of_the_process_beside(monkeypatch):
+    monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "1")
+    monkeypatch.setitem(machine_code._memory, "a model that was nowhere to be kept", b"")
+    state = Tiers(1000, 2)
+    state.lost = state.cost / 2
+    state.compile_beside(lambda: None)
+    wait(lambda: state.beside.ended)
+    assert state.beside.succeeded

@@ -232,6 +232,8 @@ def test_functions_that_are_not_known_with_31_digits_are_refused_by_name():
 def test_bad_words_and_tolerances_are_refused():
     with pytest.raises(BadArgument, match='choose "double" or "double-double"'):
         simulate(PENDULUM, 1.0, **START, precision="quad")
+    with pytest.raises(BadArgument, match='choose "double" or "double-double"'):
+        simulate(PENDULUM, 1.0, **START, precision=np.eye(2))
     with pytest.raises(BadArgument, match="31 digits"):
         simulate(PENDULUM, 1.0, **START, **MORE, rtol=1e-30)
     with pytest.raises(BadArgument, match="belongs to a run with"):

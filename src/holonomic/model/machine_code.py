@@ -71,9 +71,14 @@ def addresses(name: str, functions: tuple[str, ...]) -> dict[str, int] | None:
     return found
 
 
-def all_kept() -> bool:
-    """Whether all that this process has compiled is in the cache."""
-    return all(_kept(name) is not None for name in _memory)
+def compiled_here() -> frozenset[str]:
+    """Return the names of what this process, or the one that it is a copy of, has compiled."""
+    return frozenset(_memory)
+
+
+def are_kept(names: frozenset[str]) -> bool:
+    """Whether all of these are in the cache."""
+    return all(_kept(name) is not None for name in names)
 
 
 def _compile(tapes: dict[str, Tape], lanes: int) -> bytes:

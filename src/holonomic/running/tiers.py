@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable
 
 from ..errors import Cancelled, HolonomicError, LimitReached
-from ..model.machine_code import all_kept
+from ..model.machine_code import are_kept, compiled_here
 from ..results.solution import Solution
 
 # seconds of compiling for each row of the constraints, in the plane and in space: chains of 8, 20 and 40 rods 0.29, 0.9 and 1.6;
@@ -190,7 +190,8 @@ def _be_beside(run: Callable[[], object], parent: int) -> None:
             for each in (0, 1, 2):
                 os.dup2(nowhere, each)
             warnings.simplefilter("ignore")
+            before = compiled_here()  # by the parent, which may have had nowhere to keep it
             run()
-            code = 0 if all_kept() else 1
+            code = 0 if are_kept(compiled_here() - before) else 1
     finally:
         os._exit(code)
