@@ -12,11 +12,12 @@ them, it is
 with f₀ where all of them are false and f_j where j alone is true. That is a mean of Filippov's where what each one changes adds up,
 which is looked at when another one joins (`adds_up`). Of such a switch the mode in data is NaN, which makes its comparison
 false and the pivot ratio of FIELD 0, so that `evaluate` asks for this.
+
+Other switches may have the same function, or its negative: `v < 0` after `v > 0`. On either side they have the modes that belong
+to it. What they are alike is a number in data behind the modes, of one size for those that are and with the sign of the function.
 """
 
 from __future__ import annotations
-
-import math
 
 from ..errors import NOT_FINITE, OK, SINGULAR
 from ..native.marks import inner, leaf
@@ -25,15 +26,16 @@ from .signatures import EVENT_RATES, FIELD, call_field, call_model
 from .vectors import row_finite
 
 ASLEEP = 1e-300  # modes that are less are those of selects that sleep: the values decide
+ASIDE = 1e290  # the size of modes where one side of a motion along them is looked at: what counts on either side is watched
 MOST_ALONG = 8  # switches along which a motion goes at once
 SAME_FIELD = 1e-6  # of the largest slope: what fields that add up may differ by
 RHO_LEAST = 1e-8  # pivot ratio of each field, as in `evaluate`
 
 
 def along_work(nrow: int, n_watched: int, n_switches: int) -> int:
-    """How many numbers the workspace of motions along switches has: rates, fields with their rates, places, shares, a matrix."""
+    """How many numbers the workspace of motions along switches has: rates, fields and theirs, places, shares, a matrix, modes."""
     most = min(MOST_ALONG, n_switches)
-    return 2 * n_watched + (most + 1) * (2 * n_watched + nrow) + 2 * most + most * most
+    return 2 * n_watched + (most + 1) * (2 * n_watched + nrow) + 2 * most + most * most + n_switches
 
 
 @inner
@@ -73,6 +75,53 @@ def how_many_along(model):
         if is_along(model, j):
             count += 1
     return count
+
+
+@inner
+def likeness(model, j, k):
+    """1 where switches j and k have one function, -1 where one is the other's negative, else 0."""
+    at = model.size.at_modes + model.size.n_switches
+    one, other = model.data[at + j], model.data[at + k]
+    if one == 0.0 or abs(one) != abs(other):
+        return 0
+    return 1 if one == other else -1
+
+
+@inner
+def take_side(model, j, side):
+    """Look at the side where switch j is true (1) or false (-1), and those that are alike are what they are there."""
+    size = model.size
+    for k in range(size.n_switches):
+        alike = likeness(model, j, k)
+        if alike != 0:
+            model.data[size.at_modes + k] = alike * side * ASIDE
+    model.data[size.at_modes + j] = side * ASIDE
+
+
+@inner
+def place_of_modes(size):
+    """Where modes are kept in the workspace."""
+    places, shares = places_of_shares(size)
+    most = shares - places
+    return shares + most + most * most
+
+
+@inner
+def keep_modes(model, W):
+    """Keep the modes as they are."""
+    size = model.size
+    kept = place_of_modes(size)
+    for k in range(size.n_switches):
+        W[kept + k] = model.data[size.at_modes + k]
+
+
+@inner
+def restore_modes(model, W):
+    """Give the modes back that were kept."""
+    size = model.size
+    kept = place_of_modes(size)
+    for k in range(size.n_switches):
+        model.data[size.at_modes + k] = W[kept + k]
 
 
 @inner
@@ -140,7 +189,7 @@ def one_field(model, t, x, K, row, W, at):
 @inner
 def mean_field(model, run, t, x, K, row, W):
     """The mean of the fields into a row of K; the mean of the rates of all that is watched goes into W."""
-    size, nev, data, at = model.size, model.size.n_events, model.data, model.size.at_modes
+    size, nev = model.size, model.size.n_events
     rates, block = size.at_sliding, 2 * size.n_events + size.nrow
     first = rates + 2 * nev
     places, shares = places_of_shares(size)
@@ -149,16 +198,15 @@ def mean_field(model, run, t, x, K, row, W):
     for j in range(size.n_switches):
         if is_along(model, j) and n < most:
             W[places + n] = j
-            data[at + j] = -math.inf
             n += 1
-    status = one_field(model, t, x, K, row, W, first)
-    for k in range(n):
+    keep_modes(model, W)
+    status = OK
+    for i in range(n + 1):  # none of them is true in the first field, and one alone in each of the others
+        for k in range(n):
+            take_side(model, int(W[places + k]), 1 if k == i - 1 else -1)
         if status == OK:
-            data[at + int(W[places + k])] = math.inf
-            status = one_field(model, t, x, K, row, W, first + (k + 1) * block)
-            data[at + int(W[places + k])] = -math.inf
-    for k in range(n):
-        data[at + int(W[places + k])] = math.nan
+            status = one_field(model, t, x, K, row, W, first + i * block)
+    restore_modes(model, W)
     if status != OK:
         return status
     matrix, own = shares + most, first + nev - size.n_switches
@@ -184,18 +232,18 @@ def mean_field(model, run, t, x, K, row, W):
 @inner
 def adds_up(model, run, t, x, K, row, W):
     """Tell whether what the switches change adds up, where their mean was evaluated last; a row of K is used up."""
-    size, data, at = model.size, model.data, model.size.at_modes
+    size = model.size
     block = 2 * size.n_events + size.nrow
     first = size.at_sliding + 4 * size.n_events
     places, shares = places_of_shares(size)
     n = how_many_along(model)
     if n > shares - places:
         return False
+    keep_modes(model, W)
     for k in range(n):
-        data[at + int(W[places + k])] = math.inf
+        take_side(model, int(W[places + k]), 1)
     status = call_field(model, FIELD, t, x, K, row)
-    for k in range(n):
-        data[at + int(W[places + k])] = math.nan
+    restore_modes(model, W)
     if status != OK or not row_finite(K, row, size.nq + size.nv):
         return False
     largest, off = 0.0, 0.0

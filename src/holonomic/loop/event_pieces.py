@@ -23,12 +23,14 @@ from ..native.types import f8, i8, int_mat, mat
 from .event_search import (
     BEFORE,
     CHECK,
+    DIRECTION,
     END,
     FIRED,
     IN_A_PIECE,
     INNER,
     LARGEST,
     LEFT,
+    NEVER,
     NEXT,
     OUTER,
     PIECE,
@@ -111,6 +113,8 @@ def worst_misfit(ev: int_mat, ev_f: mat, nev: i8):
     worst = 0.0
     for k in range(nev):
         off = max(off_at(ev_f, k, FIRST_CHECK, CHECK), off_at(ev_f, k, SECOND_CHECK, CHECK + 1)) / allowed(ev_f, k)
+        if ev[DIRECTION, k] == NEVER:
+            off = 0.0
         ev_f[CHECK, k] = off
         if off > worst and ev[ROUGH, k] < GIVEN_UP:
             worst = off
@@ -126,7 +130,7 @@ def misfit_before(ev: int_mat, ev_f: mat, nev: i8, past: f8):
         off = max(scaled_off(ev_f, k, inner, BEFORE), scaled_off(ev_f, k, outer, BEFORE + 1)) / allowed(ev_f, k)
         if not off > CLOSELY:
             ev[ROUGH, k] = 0
-        if off > worst and ev[ROUGH, k] < GIVEN_UP:
+        if off > worst and ev[ROUGH, k] < GIVEN_UP and ev[DIRECTION, k] != NEVER:
             worst = off
     return worst
 

@@ -285,6 +285,9 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
     ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
     for k in range(size.n_events):
         sign, wanted = ev[NEXT, k], ev[DIRECTION, k]
+        if first == 0.0 and sign == 1 and ev_f[PIECE, k] < 0.0 and along_here(model, k):
+            count = keep(found_theta, found, count, 0.0, k, -1)
+            sign = -1
         for part in range(3):
             a, b = between(first, last, point(part)), between(first, last, point(part + 1))
             fa, fb = ev_f[PIECE + part, k], ev_f[PIECE + part + 1, k]
@@ -293,6 +296,8 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
                 continue
             if sign == COUNTED or sign == AT_START:
                 left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
+                if sign == COUNTED and new != left and ev[STOPS, k] >= AS_SWITCH and fa * fb > 0.0 and abs(fb) < abs(fa):
+                    continue  # rounding has left it before its zero, and it is on its way
                 if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] == 1 and ev[CAME, k] == new:
                     run.retake = k + 1  # mapped, left without speed, and now it passes on
                     return -ACCUMULATES
@@ -336,6 +341,13 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
                     count = keep(found_theta, found, count, zero, k, sign)
         ev[NEXT, k] = sign
     return count
+
+
+@inner
+def along_here(model, k):
+    """Tell whether function k is that of a switch along which the motion goes."""
+    first = model.size.n_events - model.size.n_switches
+    return k >= first and is_along(model, k - first)
 
 
 @inner

@@ -11,7 +11,17 @@ import math
 from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.signatures import EVENTS, call_model
-from ..kernels.sliding import MOST_ALONG, adds_up, how_many_along, is_along, nothing_watched, share_of, sleeps, sliding
+from ..kernels.sliding import (
+    MOST_ALONG,
+    adds_up,
+    how_many_along,
+    is_along,
+    likeness,
+    nothing_watched,
+    share_of,
+    sleeps,
+    sliding,
+)
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat
 from .after_events import event_rates
@@ -39,6 +49,7 @@ CODES, ALONG, TO_SLEEP = 8, 4, 5
 SAME = 1e-9  # values, beside the fastest of the state, of switches that are zero together
 NUDGE, ALIKE = 1e-6, 1e-3  # of a state, to see which functions change alike; of these changes, what they may differ by
 WEIGHTS, OTHERS = 0.7548776662466927, 0.5698402909980532  # of squares, whose fractions have no equal differences
+BY_ROUNDING = 1e-9  # of shares: what they may be beyond 0 and 1 where a motion along a switch begins
 AHEAD = 1e-6  # of a step: where a switch is looked at that has no value here, or one beside another
 
 
@@ -74,11 +85,11 @@ def enter_at_zero(model, run, state, events):
     first = nev - size.n_switches
     forward = 1.0 if run.t_stop >= run.t else -1.0
     for k in range(first, nev):
-        if ev[FIRED, k] == 0:
+        if ev[FIRED, k] == 0 or was_before(model, ev, k):
             continue
         falls = rises = 0.0
         for side in range(2):
-            model.data[at + k - first] = math.inf if side == 1 else -math.inf
+            take_side_awake(model, k - first, 2 * side - 1)
             status = evaluate(model, run, run.t, state.x, state.K, 0, state.W)
             if asks_for_function(status):
                 return status
@@ -92,16 +103,40 @@ def enter_at_zero(model, run, state, events):
             model.data[at + k - first] = math.nan
             if joins(model, run, state):
                 continue
-            model.data[at + k - first] = -math.inf
         below, above = falls > 0.0 or (falls == 0.0 and rises < 0.0), rises > 0.0 or (rises == 0.0 and falls < 0.0)
-        if below == above and k - first >= size.n_switches - size.n_selects:
-            model.data[at + k - first] = TIRED  # it is neither: its values decide
-            run.awake -= 1
+        if below != above:
+            take_side_awake(model, k - first, 1 if above else -1)
             continue
-        true = above if below != above else ev[STOPS, k] == HOLDS_AT_ZERO
-        model.data[at + k - first] = math.inf if true else -math.inf
+        for other in range(k, nev):
+            if ev[FIRED, other] == 0 or (other != k and likeness(model, k - first, other - first) == 0):
+                continue
+            if other - first >= size.n_switches - size.n_selects:
+                model.data[at + other - first] = TIRED  # it is neither: its values decide
+                run.awake -= 1
+            else:
+                model.data[at + other - first] = math.inf if ev[STOPS, other] == HOLDS_AT_ZERO else -math.inf
     run.evaluated = 0
     return OK
+
+
+@inner
+def was_before(model, ev, k):
+    """Tell whether one of the switches before it that are marked as zero is alike."""
+    first = model.size.n_events - model.size.n_switches
+    for j in range(first, k):
+        if ev[FIRED, j] != 0 and likeness(model, j - first, k - first) != 0:
+            return True
+    return False
+
+
+@inner
+def take_side_awake(model, j, side):
+    """Give switch j, and those that are alike and awake, the modes where it is true (1) or false (-1)."""
+    at = model.size.at_modes
+    for k in range(model.size.n_switches):
+        alike = 1 if k == j else likeness(model, j, k)
+        if alike != 0 and not sleeps(model, k) and not is_along(model, k):
+            model.data[at + k] = alike * side * math.inf
 
 
 @leaf
@@ -161,8 +196,10 @@ def joins(model, run, state):
 def arm_along(model, state, ev, ev_f, k):
     """Of a switch along which the motion goes, α (1 - α) is watched, which is positive."""
     share = share_of(model, state.W, k - model.size.n_events + model.size.n_switches)
-    ev_f[START, k] = share * (1.0 - share)
-    ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = COUNTED if ev_f[START, k] <= 0.0 else 1, 1, 0
+    value = share * (1.0 - share)
+    ev_f[START, k] = value
+    # where another change has left no such motion it ends at once; where it has just begun, rounding may say so
+    ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = 1 if value > 0.0 or value < -BY_ROUNDING else COUNTED, 1, 0
 
 
 @inner
@@ -201,6 +238,10 @@ def watch_others(model, run, state, events):
             continue
         for j in range(first, nev):
             if is_along(model, j - first) and changes_alike(ev_f, k, j):
+                ev[DIRECTION, k] = NEVER
+    for k in range(first, nev):
+        for j in range(first, nev):
+            if k != j and is_along(model, j - first) and likeness(model, j - first, k - first) != 0:
                 ev[DIRECTION, k] = NEVER
 
 

@@ -21,7 +21,7 @@ from ..errors import EVENT, FACING, NOT_FINITE, OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.memory import STEPPING, SWITCHING
 from ..kernels.signatures import EVENTS, call_model
-from ..kernels.sliding import is_along, share_of, sleeps, sliding
+from ..kernels.sliding import is_along, likeness, share_of, sleeps, sliding
 from ..kernels.vectors import write_row
 from ..native.marks import apart, inner
 from .after_events import forget_steps, leave_path
@@ -32,6 +32,7 @@ from .event_search import (
     DIRECTION,
     FIRED,
     LEAD,
+    NEVER,
     SIGN,
     START,
     STEP,
@@ -74,8 +75,7 @@ def change_modes(model, run, loop, events):
     for k in range(size.n_events - 1, first - 1, -1):  # shares are counted from the first one that the motion goes along
         if ev[FIRED, k] != 0 and is_along(model, k - first):  # it leaves, to the side whose field is the whole of it
             ev[FIRED, k] = 0
-            model.data[size.at_modes + k - first] = math.inf if share_of(model, state.W, k - first) > 0.5 else -math.inf
-            write_mode(model, run, state, events, k - first, 0)
+            leave(model, run, state, events, k - first, 1 if share_of(model, state.W, k - first) > 0.5 else -1)
             run.h = run.h_whole
             run.at_once += 1
     for k in range(first, size.n_events):
@@ -93,7 +93,7 @@ def change_modes(model, run, loop, events):
         run.h = ev_f[STEP + 1 - left, k] if ev_f[STEP + 1 - left, k] != 0.0 else run.h_whole
         model.data[size.at_modes + k - first] = towards * math.inf
         write_mode(model, run, state, events, k - first, 0)
-    if along and sliding(model) < 0:
+    if along:
         watch_others(model, run, state, events)
     leave_path(run)
     run.evaluated = 0
@@ -102,6 +102,21 @@ def change_modes(model, run, loop, events):
         return OK
     run.at_once = 0
     return OK if put_to_sleep(model, run, state, events, -1) > 0 else FACING
+
+
+@inner
+def leave(model, run, state, events, j, side):
+    """Let the motion along switch j go on to one side; those that are alike are on it, too."""
+    size = model.size
+    at, first = size.at_modes, size.n_events - size.n_switches
+    for k in range(size.n_switches):
+        alike = 1 if k == j else likeness(model, j, k)
+        if alike == 0 or (k != j and sleeps(model, k)):
+            continue
+        events.marks[SIGN, first + k] = COUNTED  # its sign here is rounding
+        if model.data[at + k] != alike * side * math.inf:
+            model.data[at + k] = alike * side * math.inf
+            write_mode(model, run, state, events, k, 0)
 
 
 @inner
@@ -116,7 +131,8 @@ def follow_others(model, run, state, events):
         for k in range(first, nev):
             at = size.at_modes + k - first
             value = ev_f[TRIAL, k]
-            if ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and sign_of(value) * model.data[at] < 0.0:
+            free = ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and ev[DIRECTION, k] != NEVER
+            if free and sign_of(value) * model.data[at] < 0.0:
                 model.data[at] = sign_of(value) * math.inf
                 write_mode(model, run, state, events, k - first, 2)
                 settled = False

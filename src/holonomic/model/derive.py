@@ -186,7 +186,7 @@ class Derived(ConstraintRows):
     def unless_sliding(self, rho: SX) -> SX:
         """ρ, or 0 where the mode of a switch is NaN: the motion goes along it, and the field is a mean of two."""
         e, n = self.e, 0 if self.e.switches is None else self.e.switches.numel()
-        last = e.data.numel() - N_GAINS
+        last = e.data.numel() - N_GAINS - n  # behind them is which are alike
         for mode in vertsplit(e.data[last - n : last]) if n else ():
             rho = if_else(logic_or(mode < 0, mode >= 0), rho, 0)
         return rho

@@ -273,24 +273,27 @@ class ModelBase:
         return dict(self.system.inputs or {})
 
     def data(self) -> np.ndarray:
-        """Return the data array: parameters, numbers, inputs, invariants at the start, root of a Dae, modes, gains."""
+        """Return the data array: parameters, numbers, inputs, invariants at the start, root of a Dae, modes, likeness, gains."""
         return self._data.copy()
 
     @cached_property
     def _data(self) -> np.ndarray:
         params = flatten_params({} if self.system.params is None else self.system.params)
-        return np.concatenate([params, self.numbers, np.zeros(self.data_places["gains"].stop - len(params) - len(self.numbers))])
+        data = np.concatenate([params, self.numbers, np.zeros(self.data_places["gains"].stop - len(params) - len(self.numbers))])
+        data[self.data_places["alike"]] = [switch.alike for switch in self.switches]
+        return data
 
     @cached_property
     def data_places(self) -> dict[str, slice]:
-        """Where inputs, invariants' start values, the root of a Dae, modes of switches and gains lie in data."""
+        """Where inputs, invariants' start values, the root of a Dae, modes of switches, which are alike, and gains lie in data."""
         at = self._n_params + len(self.numbers)
         inputs = slice(at, at + 3 * len(self.inputs))
         start = slice(inputs.stop, inputs.stop + self.n_invariants)
         root = slice(start.stop, start.stop + self._n_root)
         modes = slice(root.stop, root.stop + len(self.switches))
-        gains = slice(modes.stop, modes.stop + N_GAINS)
-        return {"inputs": inputs, "invariants": start, "root": root, "modes": modes, "gains": gains}
+        alike = slice(modes.stop, modes.stop + len(self.switches))
+        gains = slice(alike.stop, alike.stop + N_GAINS)
+        return {"inputs": inputs, "invariants": start, "root": root, "modes": modes, "alike": alike, "gains": gains}
 
     @property
     def _n_root(self) -> int:

@@ -22,13 +22,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ..kernels.sliding import ASLEEP
+from ..kernels.sliding import ASIDE, ASLEEP
 from .refusals import SUBJECT, short, user_place
 from .symbol import COMPARISONS, LOGIC, SWITCHED, Condition, Symbol, as_sx, negated
-from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat
+from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat, vertsplit
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}
@@ -50,6 +51,7 @@ class SwitchName:
     text: str  # that line as it was written, or the comparison
     at_zero: bool = False  # whether it holds where both sides are equal
     sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
+    alike: int = 0  # a number that those have whose function is the same, but for its sign, which is that of the number; or 0
 
     def __str__(self) -> str:
         return f'"{self.text}" in {self.role}, line {self.line}'
@@ -61,6 +63,7 @@ class _Switch:
     mode: SX
     value: SX  # high - low
     ways: dict[tuple, SX] = field(default_factory=dict)  # the ways that lead to it, and whether each is taken
+    either: dict[tuple, SX] = field(default_factory=dict)  # the same where both sides of what the motion goes along are taken
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Switchboard:
         others = vertcat(SX(0, 1), *(each.mode for each in every if each not in kept))
         watched = vertcat(SX(0, 1), *(_watched(each) for each in kept))
         watched = substitute(watched, others, SX.zeros(others.numel(), 1))
-        return Switches(tuple(each.name for each in kept), watched, vertcat(SX(0, 1), *(each.mode for each in kept)))
+        return Switches(_alike(kept), watched, vertcat(SX(0, 1), *(each.mode for each in kept)))
 
     def __len__(self) -> int:
         return len(self._known)
@@ -166,11 +169,13 @@ class Switchboard:
         if path is None:
             followed = PATH.get()
             path = [] if followed is None else followed.before()
-        way, taken = [], SX(1)
+        way, taken, either, modes = [], SX(1), SX(1), self.modes
         for before, answer in path:
             way.append((_text(before.sx), answer))
-            taken = _and(taken, before.sx if answer else _not(before.sx))
+            here = before.sx if answer else _not(before.sx)
+            taken, either = _and(taken, here), _and(either, _or(here, _undecided(before.sx, modes)))
         known.ways.setdefault(tuple(way), taken)
+        known.either.setdefault(tuple(way), either)
         return -known.mode if opposite else known.mode
 
 
@@ -179,17 +184,43 @@ def _compare(low: SX, high: SX, sign: str, mode: SX) -> SX:
     return COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1](low, high + mode)
 
 
+def _undecided(condition: SX, modes: SX) -> SX:
+    """Whether a condition is one along which the motion goes: its mode is NaN, or ±ASIDE where one side of it is looked at."""
+    found = SX(0)
+    for mode in vertsplit(modes) if modes.numel() else ():
+        if depends_on(condition, mode):
+            found = _or(found, _not(_or(_lt(_abs(mode), SX(0.1 * ASIDE)), _lt(SX(10.0 * ASIDE), _abs(mode)))))
+    return found
+
+
 def _watched(switch: _Switch) -> SX:
     """What is watched of a switch."""
-    counts = SX(0)
+    counts, either, zero = SX(0), SX(0), SX(0)
     for way in switch.ways.values():
         counts = _or(counts, way)
+    for way in switch.either.values():
+        either = _or(either, way)
+    is_number = _or(_le(switch.value, zero), _lt(zero, switch.value))
+    if not (counts.is_constant() and float(counts)):
+        counts = _or(counts, _and(either, is_number))
     if switch.name.sleeps:  # it has no value, too, where that is NaN: comparisons are false there
-        value, zero = switch.value, SX(0)
-        counts = _and(_and(counts, _not(_le(_abs(switch.mode), SX(ASLEEP)))), _or(_le(value, zero), _lt(zero, value)))
+        counts = _and(_and(counts, _not(_le(_abs(switch.mode), SX(ASLEEP)))), is_number)
     if counts.is_constant() and float(counts):
         return switch.value
     return _if(counts, switch.value) + _if(_not(counts), if_else(_lt(switch.mode, SX(0)), -1, 1))
+
+
+def _alike(kept: list[_Switch]) -> tuple[SwitchName, ...]:
+    """The names of switches, which know of each other where they have one function, as `v > 0` and `v < 0` do."""
+    numbers, signs = {}, []
+    for switch in kept:
+        way, other = _text(switch.value), _text(-switch.value)
+        signs.append((numbers.setdefault(min(way, other), len(numbers) + 1), 1 if way <= other else -1))
+    many = Counter(number for number, _ in signs)
+    return tuple(
+        replace(switch.name, alike=sign * number if many[number] > 1 else 0)
+        for switch, (number, sign) in zip(kept, signs, strict=True)
+    )
 
 
 def _text(expression: SX) -> str:

@@ -5,7 +5,7 @@ The numbers that appear in the user's functions leave the expressions and become
 numbers share one compiled model.
 
 data = (parameters, numbers, inputs: value, slope, time for each, invariants at the start, root of a Dae, modes of
-switches, gains)
+switches, which of them are alike, gains)
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ def trace(
     if isinstance(system, Dae) and asks_for_y(system):
         root = SX.sym("root", stage.lam_sx.numel() + 1)
     data = vertcat(
-        stage.p_sx, numbers_sx, stage.u_sx, start_sx, SX(0, 1) if root is None else root, switches.modes, SX.sym("gain", N_GAINS)
+        stage.p_sx, numbers_sx, stage.u_sx, start_sx, SX(0, 1) if root is None else root, switches.modes,
+        SX.sym("alike", len(switches)), SX.sym("gain", N_GAINS),
     )
     lam = SX(0, 1) if stage.lam_sx is None else stage.lam_sx
     expressions = Expressions(
