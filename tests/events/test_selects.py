@@ -269,3 +269,12 @@ def test_modes_of_a_run_that_changed_methods_are_those_of_its_values():
             followed[places] = modes[np.searchsorted(changes, t[row]) - 1]
             fields = [part.plan.model.evaluate(Fn.FIELD, t[row], x[row, :size], np.zeros(0), data) for data in (followed, decided)]
             assert np.allclose(*fields, rtol=1e-12, atol=1e-12)
+
+
+def test_a_run_made_again_wakes_what_woke_in_its_first_step():
+    """Where only some times are kept `sol(t)` makes the run again: it followed one branch for ever."""
+    system = Ode(lambda t, y: [np.where(t > 4e-7, 1e3 * np.cos(t), 0.0) - 1e-3 * y[0], y[0]])
+    sol = simulate(system, 2.0, y0=[0.0, 0.0], save_at=[0.0, 2.0])
+    assert len(sol.switches) == 1
+    times = np.linspace(0.0, 2.0, 9)
+    assert np.array_equal(sol(times).y, simulate(system, 2.0, y0=[0.0, 0.0])(times).y)

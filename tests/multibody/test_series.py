@@ -412,3 +412,44 @@ def test_messages_about_many_elements_have_the_name_that_was_given():
         m.revolute("j", m.ground, knots, at=[(0, 0), (1, 0)], axis=(1, 0))
     with pytest.raises(UnknownName, match=r"'b 1' has b 1.mass, b 1.x, b 1.y\."):
         m.params["b 1.weight"]
+
+
+@pytest.mark.parametrize("compile", ["never", "now"])
+def test_laws_that_ask_for_all_parameters_are_read_in_results(compile):
+    found = []
+    for m in chains(3):
+        m.parameter("k", 2.0)
+        m.motor("pin 1", torque=lambda p, angle: -p.k * np.sin(angle) - p["link 2.mass"])
+        sol = simulate(m, 0.05, compile=compile, **STEPS)
+        runs = sweep(m, 0.05, params={"k": [2.0, 3.0]}, compile=compile, progress=False, **STEPS)
+        found.append([sol["pin 1 motor"].torque, sol["power"].motor, runs["pin 1 motor"].torque])
+    for one, many in zip(*found, strict=True):
+        assert one == pytest.approx(many, abs=1e-11)
+    assert found[0][2][0] == pytest.approx(found[0][0], abs=1e-11)
+
+
+@pytest.mark.parametrize(("draw", "says"), [
+    (lambda m, b: m.distance("d", b[:-1], b[1:], at=(zigzag(3)[:2], zigzag(3)[1:3]), length=lambda t: 0.1 + t),
+     "distance 'd': length= of many is a number or an array; draw actuators one by one."),
+    (lambda m, b: m.torsion_spring(m.distance("d", b[:-1], b[1:], at=(zigzag(3)[:2], zigzag(3)[1:3])), stiffness=1.0),
+     "spring of joint 'd': a distance joint has neither one angle nor one position."),
+    (lambda m, b: m.motor(m.revolute("d", b[:-1], b[1:], at=zigzag(3)[1:3]), torque=1.0),
+     "motor: 2 joints where one is asked for. Springs on joints are drawn in a row, by torsion_spring; for anything else take "
+     "one of them, joints[0]."),
+    (lambda m, b: b["link 1"],
+     "Bodies('link 0' .. 'link 2': 3) takes a number, a slice or a row of numbers in brackets, got 'link 1'."),
+    (lambda m, b: b[1.5], "Bodies('link 0' .. 'link 2': 3) takes a number, a slice or a row of numbers in brackets, got 1.5."),
+])  # fmt: skip
+def test_what_many_parts_do_not_take_is_said(draw, says):
+    m, points = Mechanism(), zigzag(3)
+    rods = m.rods("link", points[:-1], points[1:], mass=1.0)
+    with pytest.raises(BadArgument) as told:
+        draw(m, rods)
+    assert str(told.value) == says
+
+
+def test_a_chain_that_is_refused_leaves_nothing_behind():
+    m = Mechanism()
+    with pytest.raises(BadArgument, match=r"^there is no body 'nobody'"):
+        m.chain("rope", at=((0, 0), (1, 0)), links=3, mass=1.0, first="nobody")
+    assert not len(m.bodies) and not len(m.joints)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from holonomic import Ode, RedundancyWarning, simulate
+from holonomic.errors import BadArgument
 from holonomic.multibody import Mechanism, TurnsWarning, box, cylinder, disk, equilibrium, linearize, rod, space, sphere
 
 G = (0, 0, -9.81)
@@ -231,3 +232,67 @@ def test_turns_that_cannot_be_counted_are_said():
         np.testing.assert_allclose(sol(np.linspace(0, 3, 61))["O"].angle, fine[::5], atol=1e-9)
     with pytest.warns(TurnsWarning, match=r"joint 'O' turns too far between the times that were kept"):
         sol(np.linspace(0, 3, 3))["O"].angle
+
+
+def bob_welded_to_a_slanting_rod(compile, **bob):
+    """A swing about an axis that is none of the rod's, with a bob whose axes are not those of the rod."""
+    m, end = Mechanism(gravity=G), (0.5, 0.1, 0.2)
+    m.body("rod", rod((0, 0, 0), end, mass=1.0, width=0.05))
+    m.body("bob", at=end, mass=1.0, **bob)
+    m.revolute("O", m.ground, "rod", at=(0, 0, 0), axis=(0, 1, 0.3))
+    m.fixed("weld", "rod", "bob", at=end)
+    return simulate(m, 0.3, compile=compile, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+def test_a_point_mass_welded_to_a_slanting_rod_adds_no_inertia_of_its_own(compile):
+    sol = bob_welded_to_a_slanting_rod(compile)
+    energy = sol["energy"].total
+    assert np.abs(energy - energy[0]).max() < 1e-7 * sol["energy"].kinetic.max()
+    assert np.abs(sol["weld"].torque).max() < 1e-9
+    known = bob_welded_to_a_slanting_rod("now", inertia=(1e-9,) * 3)
+    assert np.abs(sol.q[-1] - known.q[-1]).max() < 1e-7
+
+
+def test_a_point_mass_that_frames_turn_against_its_holder_adds_no_inertia():
+    m = Mechanism(gravity=G)
+    m.body("rod", rod((0, 0, 0), (0.5, 0.1, 0.2), mass=1.0, width=0.05))
+    m.body("bob", at=(0.5, 0.1, 0.2), mass=1.0)
+    m.frame("tool", "rod", (0.5, 0.1, 0.2), axis=(0, 1, 0))
+    m.frame("socket", "bob", (0.5, 0.1, 0.2), axis=(1, 1, 0))
+    m.revolute("O", m.ground, "rod", at=(0, 0, 0), axis=(0, 1, 0.3))
+    m.fixed("weld", "rod", "bob", at=("tool", "socket"))
+    m.assemble()
+    sol = simulate(m, 0.3, compile="now", rtol=1e-9, atol=1e-11)
+    assert np.abs(sol["weld"].torque).max() < 1e-9
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+@pytest.mark.parametrize("joint", [
+    ("revolute", {"axis": (1, 0, 0.5)}), ("universal", {"axis": (1, 0, 0), "other": (0, 1, 0)}),
+    ("cylindrical", {"axis": (1, 0, 0.5)}), ("planar", {"axis": (1, 0, 0.5)}),
+], ids=lambda joint: joint[0])  # fmt: skip
+def test_a_joint_that_turns_a_point_mass_at_its_centre_needs_an_inertia(joint, compile):
+    """It was taken for one that lets it turn freely: an inertia of the size of the mechanism was added."""
+    m, (method, how) = Mechanism(gravity=G), joint
+    m.body("rod", rod((0, 0, 0), (0.5, 0.1, 0.2), mass=1.0, width=0.05))
+    m.body("bob", at=(0.5, 0.1, 0.2), mass=1.0)
+    m.revolute("O", m.ground, "rod", at=(0, 0, 0), axis=(0, 1, 0.3))
+    getattr(m, method)("j", "rod", "bob", at=(0.5, 0.1, 0.2), **how)
+    with pytest.raises(BadArgument, match=r"^body 'bob' has no inertia, but its joints let it turn\. Give inertia=, or a shape\.$"):
+        simulate(m, 0.1, compile=compile)
+
+
+def test_a_slot_or_a_torque_that_turns_a_point_mass_at_its_centre_needs_an_inertia():
+    for turn in (
+        lambda m: m.pin_in_slot("j", "bob", "rod", at=(0.5, 0.1), axis=(1, 0)),
+        lambda m: (m.revolute("j", "rod", "bob", at=(0.5, 0.1)), m.torque("twist", "bob", value=0.1)),
+    ):
+        m = Mechanism()
+        m.body("rod", rod((0, 0), (0.5, 0.1), mass=1.0))
+        m.body("bob", at=(0.5, 0.1), mass=1.0)
+        m.revolute("O", m.ground, "rod", at=(0, 0))
+        turn(m)
+        for compile in ("now", "never"):
+            with pytest.raises(BadArgument, match=r"^body 'bob' has no inertia"):
+                simulate(m, 0.1, compile=compile)

@@ -218,3 +218,28 @@ def test_no_element_is_refused_by_tables():
     assert simulate(m, 0.1, compile="never").plan.tier == "tables"
     with pytest.warns(RedundancyWarning):
         simulate(four_bar(3), 1e-3, compile="never", integrator=PHEM56(), stabilization=Projection())
+
+
+def test_friction_under_a_reaction_that_vanishes():
+    """Two bodies fall: their multipliers are rounding, and so was each change of them, which was taken for none found."""
+    a, b, c = np.array([[0.3, 0.1], [0.67, 0.91], [0.47, 1.68]])
+    m = Mechanism()
+    m.body("one", rod(a, b, mass=1.3))
+    m.body("other", rod(b, c, mass=0.7))
+    m.revolute("A", "one", "other", at=b)
+    m.friction("A", coefficient=0.1, radius=0.03)
+    sol, known = (simulate(m, 0.2, compile=how, rtol=1e-9) for how in ("never", "now"))
+    assert sol.plan.tier == "tables" and np.abs(sol.q[-1] - known.q[-1]).max() < 1e-9
+    assert np.abs(sol["A"].force).max() < 1e-12
+
+
+def test_point_masses_that_hold_each_others_rotation_alone():
+    """None of them has inertia, all of them together turn by where they are."""
+    m = Mechanism()
+    for k, at in enumerate([(0, 0), (0.4, 0.1), (0.7, 0.5)]):
+        m.body(f"p {k}", at=at, mass=1.0 + k)
+        m.spring(f"s {k}", m.ground, f"p {k}", at=((at[0] + 0.5, 1.0), at), stiffness=30.0)
+    m.fixed("one", "p 0", "p 1", at=(0.4, 0.1))
+    m.fixed("other", "p 1", "p 2", at=(0.7, 0.5))
+    sol, known = (simulate(m, 0.3, compile=how, rtol=1e-9, atol=1e-11) for how in ("never", "now"))
+    assert sol.plan.tier == "tables" and np.abs(sol.q[-1] - known.q[-1]).max() < 1e-8

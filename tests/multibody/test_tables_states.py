@@ -43,6 +43,19 @@ def test_events_outputs_inputs_and_starts_see_states():
     assert more["current"][0] == sol["current"][-1]
 
 
+def test_a_state_in_space_may_ask_for_no_body():
+    def clock():
+        m = ball_chain(2)
+        m.state("clock", rate=lambda clock, t: np.array([clock[1], -clock[0] + t]), start=[0.3, 0.1])
+        m.force("push", "link 1", value=lambda clock: np.array([clock[0], 0.0, clock[1]]))
+        return m
+
+    for how in ({}, {"integrator": Radau(), "formulation": Index2(), "stabilization": Projection()}):
+        sol, known = pair_of(clock, 0.2, rtol=1e-9, atol=1e-11, **how)
+        assert sol.plan.tier == "tables" and np.abs(sol.s[-1] - known.s[-1]).max() < 1e-9
+        assert np.abs(sol.q[-1] - known.q[-1]).max() < 1e-8
+
+
 def test_events_in_space_have_rates():
     events = {"turned": Event(lambda q: q[5] - 0.5), "down": Event(lambda q, v: q[9] * v[8] - 0.01)}
     sol, known = pair_of(lambda: ball_chain(3), 1.0, events=events, rtol=1e-9)

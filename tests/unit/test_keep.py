@@ -190,3 +190,15 @@ def test_above_many_coordinates_the_ends_are_kept_and_print_says_so(monkeypatch)
 def test_small_systems_keep_every_step():
     sol = simulate(pendulum(), 1.0)
     assert len(sol.t) == sol.stats["steps"] + 1
+
+
+def test_a_part_with_the_name_of_an_array_is_not_taken_for_it(tmp_path):
+    m = Mechanism()
+    m.body("a", rod((0, 0), (1, 0), mass=1.0))
+    m.revolute("q", m.ground, "a", at=(0, 0))
+    with pytest.raises(BadArgument, match=r"^keep='a' is an array of every run and a part of this mechanism\. Name a quantity"):
+        simulate(m, 0.1, keep=["a"])
+    whole = simulate(m, 0.1)
+    assert np.array_equal(simulate(m, 0.1, keep=["a.position"])["a"].position, whole["a"].position)
+    stored = simulate(m, 0.1, store=tmp_path / "run.zarr")
+    assert np.array_equal(stored["a"].position, whole["a"].position) and np.array_equal(stored.a, whole.a)

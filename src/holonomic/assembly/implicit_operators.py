@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import IncompatibleMethods
 from ..kernels import table_accelerations as accelerations
 from ..kernels import table_equations, table_factors, table_solutions
 from ..kernels.elements import ROWS, SPEEDS
@@ -31,6 +32,12 @@ class OfFronts:
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
         if c.redundant != 0 and c.n_rows:
             self.dropped = self._replaced(waits=~self.dropped, looks=1)[0]
+            found = int(self.dropped.sum())
+            if c.redundant > 0 and found != c.redundant:
+                raise IncompatibleMethods(
+                    f"{c.redundant} of {c.n_rows} constraint rows repeat others at the start, but {found} do so in the drawing, "
+                    'where tables choose those that they leave out. Draw the mechanism where it starts, or use compile="now".'
+                )
 
     def _replaced(self, **how) -> tuple[np.ndarray, NewtonTables]:
         """Rows whose pivots are replaced in such tables, and the tables."""

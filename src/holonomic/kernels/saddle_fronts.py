@@ -113,12 +113,12 @@ def add_children(program, h, X, n, left):
 
 
 @part
-def eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, nv, tiny):
+def eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging):
     """Eliminate the own variables of a front; return its smallest pivot ratio."""
     least = 1.0
     for p in range(m):
         best, row = size_of(X[p * n + p]) * scales[p] / ENOUGH, p
-        for i in range(p + 1, m):
+        for i in range(p + 1, m if exchanging else 0):
             beside = size_of(X[i * n + p]) * scales[i]
             if beside > best:
                 best, row = beside, i
@@ -155,10 +155,11 @@ def eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, 
 
 
 @leaf
-def factor_fronts(program, matrix, P, room, nv, tiny):
+def factor_fronts(program, matrix, P, room, nv, tiny, exchanging):
     """Factor into the panels P; return the smallest pivot beside what its diagonal was summed from, 0 where one was replaced.
 
-    The first `nv` variables are velocities; `tiny` is by what pivots are told that have cancelled.
+    The first `nv` variables are velocities; `tiny` is by what pivots are told that have cancelled. `exchanging`: rows change
+    places; they must not where pivots are to tell which rows repeat others: what an exchanged one was summed from is not known.
     """
     heads, names = program.heads, program.names
     X, left, parts, own, scales = room
@@ -178,11 +179,11 @@ def factor_fronts(program, matrix, P, room, nv, tiny):
             scales[i] = 1.0 / largest if largest > 0.0 else 1.0
         at_pivots = panel + m * n + (n - m) * m
         if m == 5 and n == 8:  # a planar body on a pin: the numbers of its loops are known when this is compiled
-            ratio = eliminate_front(X, 5, 8, names, at_names, P, at_pivots, parts, own, scales, nv, tiny)
+            ratio = eliminate_front(X, 5, 8, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging)
         elif m == 9 and n == 15:  # a body in space on a ball
-            ratio = eliminate_front(X, 9, 15, names, at_names, P, at_pivots, parts, own, scales, nv, tiny)
+            ratio = eliminate_front(X, 9, 15, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging)
         else:
-            ratio = eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, nv, tiny)
+            ratio = eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging)
         if not ratio >= least:
             least = ratio
         for i in range(m * n):

@@ -46,6 +46,15 @@ def take_right_side(r, nq, order_v, nv, free, s, at_s, rest, dropped, rows, z):
 
 
 @leaf
+def largest_of(z, n):
+    """The largest of n numbers."""
+    found = 0.0
+    for i in range(n):
+        found = max(found, abs(z[i]))
+    return found
+
+
+@leaf
 def take_solution(z, x, nv, free, rows, nq, order_v, slope, y):
     """Add a change; return its size beside that of the solution, of v' or of λ, the larger."""
     moved, size, pushed, load = 0.0, 0.0, 0.0, 0.0
@@ -83,7 +92,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
     clear(y, nq + nv, rows)
     clear(slope, 0, ny)
     clear(x, 0, n)
-    least, found = 1.0, False
+    least, found, forces = 1.0, False, 0.0
     for trial in range(MANY):
         equations_of(head, address, t, y, slope, given, r)
         if trial == 0 or head.loaded == 1:
@@ -93,13 +102,17 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
             else:
                 beside_first(L, written, L, 0)
             clear(parts, 0, n)
-            least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), free, 1e-11)
+            least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), free, 1e-11, True)
         clear(rest, 0, n)
         take_product(program, matrix, x, rest, sizes)
         take_right_side(r, nq, order_v, nv, free, s, at_s, rest, dropped, rows, z)
+        left_over = largest_of(z, nv)
+        if trial == 0:
+            forces = left_over
         substitute_fronts(program, P, z, X)
         change = take_solution(z, x, nv, free, rows, nq, order_v, slope, y)
-        if not change > CLOSE or (head.loaded == 0 and trial > 0):
+        # where v' and λ vanish they are rounding, and so are their changes
+        if not change > CLOSE or (trial > 0 and (head.loaded == 0 or not left_over > CLOSE * forces)):
             found = True
             break
     for i in range(nq):

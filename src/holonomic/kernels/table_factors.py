@@ -61,7 +61,8 @@ def factored(head, t, over, a, out):
     at = address + 8 * (n + 2 * largest)
     X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
     clear(parts, 0, n)
-    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv + head.states, tiny_part(head.looks))
+    factoring = FactorRoom(X, left, parts, own, scales)
+    least = factor_fronts(program, matrix, P, factoring, head.nv + head.states, tiny_part(head.looks), head.looks != 1)
     at += 8 * (largest * largest + head.left)
     x, right, rest = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
     times, missed = 0, 0.0
@@ -109,7 +110,8 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     X = numbers_at(at, 2).view(np.complex128)
     left = numbers_at(at + 16 * largest * largest, 2).view(np.complex128)
     clear(parts, 0, n)
-    least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), head.nv + head.states, tiny_part(head.looks))
+    factoring = FactorRoom(X, left, parts, own, scales)
+    least = factor_fronts(program, matrix, P, factoring, head.nv + head.states, tiny_part(head.looks), True)
     at += 16 * (largest * largest + head.left)
     x, right, rest = (
         numbers_at(at, 2).view(np.complex128),

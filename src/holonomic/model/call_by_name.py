@@ -95,8 +95,16 @@ class NamesOfNumbers(Names):
         return self.__dict__["_flat"][at]
 
     def __reduce__(self):
-        more = {name: value for name, value in vars(self).items() if name not in ("_flat", "_names")}
-        return _with_numbers, (self.__dict__["_flat"], self.__dict__["_names"], more)
+        return _with_numbers, (self.__dict__["_flat"], self.__dict__["_names"], self._more())
+
+    def _more(self) -> dict[str, Any]:
+        """Those that are not in the array."""
+        return {name: value for name, value in vars(self).items() if name not in ("_flat", "_names")}
+
+    def changed(self, part: Callable[[Any], Any], flat: Callable[[Any], Any]) -> NamesOfNumbers:
+        """The same names of what functions make of the array, and of each further one."""
+        more = {name: part(value) for name, value in self._more().items()}
+        return NamesOfNumbers(flat(self.__dict__["_flat"]), self.__dict__["_names"], **more)
 
 
 def _with_numbers(flat: Any, names: NamesInOrder, more: dict[str, Any]) -> NamesOfNumbers:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BadArgument
-from .call_by_name import Names
+from .call_by_name import Names, known_in
 from .opaque_code import code_of
 
 # gives the numbers that expressions have at the points where a function is checked, the start first
@@ -117,7 +117,7 @@ class Opaque:
             return self._on_numbers(args)
         from .symbol_array import is_symbolic
 
-        plain = [list(vars(each).values()) if isinstance(each, Names) else each for each in args]
+        plain = [list(known_in(each).values()) if isinstance(each, Names) else each for each in args]
         return self._on_symbols(args) if any(map(is_symbolic, plain)) else self._on_numbers(args)
 
     def _on_numbers(self, args):
@@ -236,7 +236,7 @@ class Given:
 
     def _form(self, argument, fixes: bool) -> tuple[str, Any]:
         if isinstance(argument, Names):
-            return "names", {name: self._form(value, False) for name, value in vars(argument).items()}
+            return "names", {name: self._form(value, False) for name, value in known_in(argument).items()}
         if fixes and isinstance(argument, bool | int | str | np.integer | np.bool_ | None):
             return "fixed", argument
         array = np.asarray(argument, dtype=None if isinstance(argument, np.ndarray) else object)

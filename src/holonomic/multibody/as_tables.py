@@ -288,7 +288,7 @@ class Collector:
         for body, other, value in zip(tied.tolist(), others.tolist(), nominal.tolist(), strict=True):
             if not plain[self.lump_of[body]]:
                 own.setdefault(int(self.lump_of[body]), []).extend(self.kit.links(body, other, value))
-        rest = np.flatnonzero(~plain)
+        rest, grounded = np.flatnonzero(~plain), set(tied[others < 0].tolist())
         every = enumerate(m.bodies.values()) if not plain.any() else ()
         bodies = dict(every) or {k: m.bodies.by_number(k) for lump in rest for k in self.lumps[lump]}
         for number in rest.tolist():
@@ -298,8 +298,9 @@ class Collector:
             tie = tuple((local[one], local[other]) for one, other, _ in links)
             keys = tuple(self._mass_keys(bodies[k].name) for k in lump)
             held = {row // nv for pair in tie for row in pair if row >= 0}
+            light = not any(inertias for _, inertias, _ in keys) and grounded.isdisjoint(lump)  # they hold each other alone
             for place, (mass, inertias, _) in enumerate(keys):
-                if not inertias and place not in held:
+                if not inertias and (light or place not in held):
                     self._held_alone(mass.removesuffix(".mass"))
             named = [name for mass, inertias, shape in keys for name in (mass, *(key for _, key in inertias), shape) if name]
             values = [value for _, _, value in links]
@@ -587,7 +588,7 @@ class Collector:
         if rate is not None:
             rates[states[0].name] = rate
         system = System(
-            mass=np.eye(kit.NV * n) if mass is None else mass, kinematics=kit.kinematics(n), params=params,
+            mass=np.eye(kit.NV * n) if mass is None else mass, kinematics=kit.kinematics(n) if n else None, params=params,
             inputs=dict(self.m.inputs) or None, states=rates or None, **parts,
         )  # fmt: skip
         widths = [(kit.NQ * len(lump), kit.NV * len(lump)) for lump in self._lumps_of(bodies)]

@@ -49,7 +49,9 @@ class Draft(NamedParts, JointMethods, ForceMethods):
         return given if isinstance(given, Ends) else self.m._body(given)
 
     def _joint(self, given, role: str, coordinate: str | None = None) -> Any:
-        return given if isinstance(given, Joint) and HERE in given.name else self.m._joint(given, role, coordinate)
+        if isinstance(given, Joint) and HERE in given.name:
+            return self._that_moves(given, role, coordinate)
+        return self.m._joint(given, role, coordinate)
 
     def _mark(self, body, keys, direction=None) -> tuple:
         if not isinstance(body, Ends):
@@ -204,7 +206,10 @@ def springs_on(m, joints: PartRow, how: dict[str, Any]) -> PartRow:
     new_stem(m, name, "force", first, len(which), suffix, known=True)
     draft = Draft(m, name, len(which), first, suffix)
     whole, draft.codes = series.some(which)
-    draft.torsion_spring(whole, **how)
+    try:
+        draft.torsion_spring(whole, **how)
+    except BadArgument as problem:  # it knows no number
+        raise type(problem)(str(problem).replace(f" {HERE}", "")) from None
     return draft.entered("force")
 
 

@@ -161,7 +161,7 @@ class ForceMethods(JointForceMethods):
         else:
             given = sh.point(value, f"torque {name!r}", self.dimension)
             act = fo.torque_on(fo.constant_vector(self.params.add_point(f"{name}.value", given)), mark)
-        return self._enter(Force(name, "force", act, (mark,)))
+        return self._enter(Force(name, "force", act, (mark,), turns=True))
 
     def contact(self, name: str, body, *, centre, radius: float, point, normal, stiffness: float, exponent: float = 1.5,
                 damping: float = 0.0, friction: float = 0.0, smoothing: float = 1e-2) -> Force:  # fmt: skip

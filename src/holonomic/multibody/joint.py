@@ -61,6 +61,7 @@ class Force:
     damping: Callable | None = field(default=None, repr=False)  # the part of `act` that is not in the energy
     on: str | None = None  # name of a joint it acts on
     load: str | None = None  # name of a joint whose multipliers it follows
+    turns: bool = field(default=False, repr=False)  # it turns a body at whose centre it acts, too
     kept: bool = field(default=False, repr=False)  # of a loaded run, whose functions are gone: whether it stores energy
 
     @property

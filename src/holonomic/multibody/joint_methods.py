@@ -138,6 +138,8 @@ class JointMethods(GearMethods):
             m; as drawn if not given. Parameter "name.length" if it is a number.
         """
         if self._are_many(first, second):
+            if callable(length):
+                raise BadArgument(f"distance {name!r}: length= of many is a number or an array; draw actuators one by one.")
             return self._in_row("distance", name, first, second, at=at, length=length)
         ends = self._two_places(name, at)
         drawn = self._apart(ends, name)

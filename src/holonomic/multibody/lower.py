@@ -18,7 +18,7 @@ from ..model.made_functions import maker
 from ..model.refusals import warn
 from ..model.system import System
 from .body import check_inertia
-from .joint import Joint
+from .joint import Drive, Joint
 from .small_vectors import dot
 from .state_methods import seen
 
@@ -121,12 +121,10 @@ def mass_function(block, nv, masses, links):
             for i, row in enumerate(block(p, keys)):
                 for j, value in enumerate(row):
                     M[nv * k + i][nv * k + j] = value
-        for one, other, value in links:
-            M[one][one] += value
-            if other >= 0:
-                M[other][other] += value
-                M[one][other] -= value
-                M[other][one] -= value
+        for row, column, value in links:
+            M[row][column] += value
+            if row != column:
+                M[column][row] += value
         return M
 
     return mass
@@ -206,14 +204,16 @@ def shape_masses(m) -> dict[str, float]:
 def held_point_masses(m):
     """Tie the rotation of each point mass to the body that holds it, or let it be.
 
-    A body without inertia makes M singular in its rotation. Where a joint keeps its rotation equal to
+    A body without inertia makes M singular in its rotation. Where a joint keeps its rotation as it is drawn beside
     another body's, D (ω - ω')²/2 is added to the kinetic energy for some D > 0: it is zero in every motion, so
     accelerations and multipliers do not change at all. Where nothing turns it, any inertia does. Otherwise M
     stays singular; the saddle-point matrix is not, if the joints hold the rotation, but it is solved more slowly.
     """
     bodies, others, nominal = ties_of_point_masses(m)
+    axes = lambda number: np.asarray(m.bodies.by_number(number).rotation, dtype=float)
     for body, other, value in zip(bodies.tolist(), others.tolist(), nominal.tolist(), strict=True):
-        yield from m.kit.links(body, other, value)
+        turned = axes(body).T @ axes(other) if other >= 0 and m.dimension == 3 else None
+        yield from m.kit.links(body, other, value, turned)
 
 
 def masses_of_bodies(m) -> np.ndarray:
@@ -240,49 +240,54 @@ def ties_of_point_masses(m) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return bodies, np.maximum(holding[bodies], -1), masses[bodies] * np.maximum(sizes[bodies], 1e-6) ** 2
 
 
+def _as_drawn(m, joint: Joint) -> bool:
+    """Whether a joint keeps the rotation that is drawn: frames in space may bring another one together."""
+    return m.dimension == 2 or joint.marks[0][4] == joint.marks[1][4]
+
+
 TURNING = ("gear", "rolling", "rack-and-pinion", "bushing", "skate")  # they turn a body at whose centre they act, too
+LETTING = {2: ("revolute", "distance", "pin-in-slot"), 3: ("spherical", "distance", "pin-in-slot")}  # joints that do not
+
+
+def _turns(m, part, end: int) -> bool:
+    """Whether a joint, a force or a drive turns the body at one of its ends also where it acts at the centre."""
+    if isinstance(part, Joint):
+        slot = part.kind == "pin-in-slot" and end == 0  # the pin pushes it where it is
+        return slot or part.kind not in LETTING[m.dimension]
+    if isinstance(part, Drive):
+        return part.of not in m.points
+    rubs = part.kind == "contact" and m.params[f"{part.name}.friction"] > 0.0
+    return rubs or part.turns or part.on is not None or part.kind in TURNING
 
 
 def _held_by(m, light: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of point masses: the body whose rotation they keep, -2: there is none; and whether something may turn them.
 
-    That is a joint or a force away from the centre, a torque, or a drive.
+    That is a joint or a force away from the centre, a joint that lets them not turn freely, a torque, or a drive.
     """
     holding, turned = np.full(len(light), -2), np.zeros(len(light), dtype=bool)
-    driven = {drive.of for drive in m.drives.values()}
     centres = drawn_centres(m)
     away = lambda points, at: np.linalg.norm(points - at, axis=-1) > 1e-9 * (1.0 + np.linalg.norm(at, axis=-1))
-    for part in (*m.joints.alone.values(), *m.forces.alone.values()):
-        places: dict[int, tuple] = {}
-        for mark in part.marks:
-            places.setdefault(mark[0], mark[1])
-        joint = isinstance(part, Joint)
-        if joint and part.holds_rotation:
+    for part in (*m.joints.alone.values(), *m.forces.alone.values(), *m.drives.values()):
+        if isinstance(part, Joint) and part.holds_rotation and _as_drawn(m, part):
             for one, other in ((part.first.index, part.second.index), (part.second.index, part.first.index)):
                 if one >= 0 and light[one] and holding[one] == -2:
                     holding[one] = other
-        always = part.on is not None or part.kind in TURNING or (joint and part.name in driven)
-        for k, keys in places.items():
+        for end, mark in enumerate(part.marks):
+            k = mark[0]
             if k >= 0 and light[k] and not turned[k]:
-                turned[k] = always or bool(away(m.params.many(keys), centres[k]))
+                turned[k] = _turns(m, part, end) or bool(away(m.params.many(mark[1]), centres[k]))
     for series in (*m.joints.series, *m.forces.series):
         part, given = series.whole, series.given()
-        if isinstance(part, Joint) and part.holds_rotation:
+        if isinstance(part, Joint) and part.holds_rotation and _as_drawn(m, part):
             ends = [np.broadcast_to(end.index, series.count) for end in (part.first, part.second)]
             for one, other in (ends, ends[::-1]):
                 own = (one >= 0) & light[one] & (holding[one] == -2)
                 holding[one[own]] = other[own]
-        always = part.on is not None or part.kind in TURNING
-        for mark in part.marks:
+        for end, mark in enumerate(part.marks):
             k = np.broadcast_to(mark[0], series.count)
             points = np.stack([np.broadcast_to(given[key], series.count) for key in mark[1]], axis=1)
-            turned[k[(k >= 0) & (always | away(points, centres[k]))]] = True
-    if driven and m.joints.series:
-        for name in driven:
-            if m.joints.find(name) is not None:
-                joint = m.joints[name]
-                for k in (joint.first.index, joint.second.index):
-                    turned[k] |= k >= 0
+            turned[k[(k >= 0) & (_turns(m, part, end) | away(points, centres[k]))]] = True
     return holding, turned
 
 

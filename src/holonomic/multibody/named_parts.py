@@ -14,7 +14,7 @@ from ..model.call_by_name import asked
 from ..model.function_signature import by_name
 from .body import Body, Point
 from .joint import EFFORT, Drive, Joint
-from .series import Bodies, DrawnBodies, DrawnParts
+from .series import Bodies, DrawnBodies, DrawnParts, PartRow
 from .state_methods import NamedState
 
 RESERVED = ("energy", "power", "gravity")
@@ -93,8 +93,17 @@ class NamedParts:
 
     def _joint(self, given, role: str, coordinate: str | None = None) -> Joint:
         joint = given if isinstance(given, Joint) else self.joints.get(given) if isinstance(given, str) else None
+        if isinstance(given, PartRow):
+            raise BadArgument(
+                f"{role}: {len(given)} joints where one is asked for. Springs on joints are drawn in a row, by torsion_spring; for "
+                "anything else take one of them, joints[0]."
+            )
         if joint is None:
             raise self._unknown(given, "joint", self.joints)
+        return self._that_moves(joint, role, coordinate)
+
+    def _that_moves(self, joint: Joint, role: str, coordinate: str | None = None) -> Joint:
+        """A joint, if it has the coordinate that is needed."""
         if joint.coordinate is None:
             raise BadArgument(
                 f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position."

@@ -138,9 +138,12 @@ def mass_block(p, keys):
     return ((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, J))
 
 
-def links(k, other, value):
-    """Entries of the mass matrix that tie the rotations of two bodies; see `lower`."""
-    yield 3 * k + 2, 3 * other + 2 if other >= 0 else -1, value
+def links(k, other, value, turned=None):
+    """Entries of the mass matrix that tie the rotations of two bodies, row, column and value; see `lower`."""
+    yield 3 * k + 2, 3 * k + 2, value
+    if other >= 0:
+        yield 3 * other + 2, 3 * other + 2, value
+        yield 3 * k + 2, 3 * other + 2, -value
 
 
 def gyroscopic(masses):

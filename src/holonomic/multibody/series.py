@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadArgument
 from ..model.made_functions import MadeFunction
 from ..model.names_in_order import NamesInOrder, NumberedNames, numbers_in
 from .body import Body
@@ -435,6 +436,8 @@ class Several(Sequence):
         return len(self.numbers)
 
     def __getitem__(self, at: Any) -> Any:
+        if (not isinstance(at, slice) and np.asarray(at).dtype.kind not in "iub") or np.ndim(at) > 1 or isinstance(at, tuple):
+            raise BadArgument(f"{self!r} takes a number, a slice or a row of numbers in brackets, got {at!r}.")
         found = self.numbers[at]
         return self._part(int(found)) if np.ndim(found) == 0 else self._some(found)
 

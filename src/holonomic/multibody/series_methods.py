@@ -154,6 +154,7 @@ class SeriesMethods:
             raise BadArgument(f"chain {name!r}: links={links!r} is the number of its rods, a whole number from 1 on.")
         refuse_beyond(int(links), self.dimension, f"chain {name!r}", drawn=True)
         m: Any = self
+        first, second = (None if end is None else m._body(end) for end in (first, second))
         start, end = (np.array(m._drawn(place, name)) for place in m._two_places(f"chain {name}", at))
         step = (end - start) / links
         if not np.any(step):

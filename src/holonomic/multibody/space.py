@@ -178,10 +178,17 @@ def mass_block(p, keys):
     return block
 
 
-def links(k, other, value):
-    """Entries of the mass matrix that tie the rotations of two bodies; see `lower`."""
-    for i in range(3, 6):
-        yield 6 * k + i, 6 * other + i if other >= 0 else -1, value
+def links(k, other, value, turned=None):
+    """Entries of the mass matrix that tie the rotations of two bodies, row, column and value; see `lower`.
+
+    Angular velocities are along the axes of each body: `turned` takes those of the other one to those of the first.
+    """
+    for i in range(3):
+        yield 6 * k + 3 + i, 6 * k + 3 + i, value
+        if other >= 0:
+            yield 6 * other + 3 + i, 6 * other + 3 + i, value
+            for j in range(3):
+                yield 6 * k + 3 + i, 6 * other + 3 + j, -value * turned[i, j]
 
 
 def gyroscopic(masses):

@@ -7,13 +7,16 @@ whole time series, whose components are arrays; there such a function is called 
 from __future__ import annotations
 
 import difflib
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadArgument, WrongShape
-from ..model.call_by_name import Names
+from ..model.call_by_name import Names, NamesOfNumbers, known_in
 from ..model.function_signature import in_run
+
+LISTED = 50  # names of parameters in a message
 
 
 class NotSeen(BadArgument, AttributeError):
@@ -73,6 +76,8 @@ def answered(function, names, given, role: str, n: int | None = None):
 
 def _at(value, i: int):
     """One time of what a function is given: whatever has an axis has that of time, the last one."""
+    if isinstance(value, NamesOfNumbers):
+        return value.changed(lambda part: _at(part, i), lambda flat: flat if flat.ndim == 1 else flat[..., i])
     if isinstance(value, Names):
         return Names(**{name: _at(part, i) for name, part in vars(value).items()})
     if isinstance(value, Seen):
@@ -100,7 +105,7 @@ def _checked(value, role: str, n: int | None):
 
 def _what(value) -> str:
     """What a user's function returned in the place of a number."""
-    names = list(vars(value)) if isinstance(value, Names) else list(value._parts)
+    names = list(islice(known_in(value), LISTED)) if isinstance(value, Names) else list(value._parts)
     if isinstance(value, Seen):
         return f"what it was given, not a number of it; it has {', '.join(names)}"
     return f"all of p or u, not a number of it: {', '.join(names)}" if names else "p or u, which have no entries here"

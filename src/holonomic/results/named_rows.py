@@ -172,6 +172,22 @@ def read(sol, name: str) -> Any:
     return sol[name]
 
 
+def is_both(sol, name: str) -> bool:
+    """Whether a name is that of an array of runs and of a part of the mechanism, too."""
+    return sol.trail.mechanism is not None and name in arrays_of(sol.plan.model) and name in sol.trail.mechanism
+
+
+def refuse_both(names: Sequence[str], probe) -> None:
+    """Refuse names that mean an array here and a part where all is kept."""
+    for name in names:
+        if is_both(probe, name):
+            several = _quantities(probe[name], probe.trail.mechanism)
+            raise BadArgument(
+                f"keep={name!r} is an array of every run and a part of this mechanism. Name a quantity of the part, such as "
+                f"'{name}.{next(iter(several))}', or call the part something else."
+            )
+
+
 def _shape(values: np.ndarray, name: str) -> tuple[int, ...]:
     if values.shape[:1] != (PROBED,):
         raise BadArgument(f"keep={name!r}: it has no value at each time. Name a quantity that has.")

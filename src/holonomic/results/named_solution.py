@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.given_numbers import beyond_memory
-from .named_rows import NOT_KEPT, NamedRows, states_of
+from .named_rows import NOT_KEPT, NamedRows, is_both, states_of
 from .quantities import energy_that_moves
 from .solution import Solution
 from .states import Energy
@@ -86,7 +86,7 @@ class NamedSolution(Solution):
 
     def __getitem__(self, name: str) -> Any:
         """Return what was kept by this name; time first."""
-        if name in self.rows or self._whole is None:
+        if (name in self.rows and not is_both(self, name)) or self._whole is None:
             return self.rows.read(name)
         return self._whole[name]
 

@@ -47,7 +47,7 @@ def stems(labels: Sequence[str]) -> list[str]:
 
 
 def unknown(name, what: str, known: dict[str, list[str]]) -> UnknownName:
-    every = [each for names in known.values() for each in names]
+    every = list(dict.fromkeys(each for names in known.values() for each in names))
     near = difflib.get_close_matches(str(name), every, 3)
     if near:
         hint = f"Did you mean {' or '.join(map(repr, near))}?"

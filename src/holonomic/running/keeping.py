@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..results.named_rows import PROBED, InMemory, NamedRows, Shelf, Wanted, labels_of, states_of
+from ..results.named_rows import PROBED, InMemory, NamedRows, Shelf, Wanted, labels_of, refuse_both, states_of
 from ..results.named_solution import NamedSolution
 from ..results.provenance import provenance_of
 from ..results.solution import Solution
@@ -38,6 +38,7 @@ class Keeping:
 
     def __init__(self, names: Sequence[str] | None, store, probe: Solution):
         model = probe.plan.model
+        refuse_both(names or (), probe)
         self.wanted = Wanted(states_of(model) if names is None else names, probe)
         self.shelf: Shelf = InMemory(self.wanted.shapes)
         if store is not None:

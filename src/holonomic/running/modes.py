@@ -19,8 +19,13 @@ def keep_modes(run) -> None:
         modes[decided] = np.copysign(np.inf, modes[decided])  # where values decided in an attempt, signs were left of them
         modes[sleeping(run.plan, modes)] = 0.0  # what another method could not follow may wake again
         run.modes = modes.copy()
-        run.memory.awake = sum(switch.sleeps for switch in run.plan.switches) - int(np.sum(sleeping(run.plan, modes)))
+        run.memory.awake = awake_in(run.plan, modes)
         know_selects(run)
+
+
+def awake_in(plan, modes: np.ndarray) -> int:
+    """How many selects are followed like switches."""
+    return sum(switch.sleeps for switch in plan.switches) - int(np.sum(sleeping(plan, modes)))
 
 
 def know_selects(run) -> None:

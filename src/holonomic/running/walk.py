@@ -38,6 +38,7 @@ from ..starting.invariance import AT_THE_END, NEAR_ITS_VALUE, left_out, not_kept
 from . import failure
 from .detour import Crossing
 from .impact import after_event
+from .modes import awake_in, keep_modes
 from .multistep_start import start_multistep
 from .near_singular import passed_singular
 from .progress import Progress
@@ -225,6 +226,10 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     t1 = trail.memory.t_stop if reached else trail.final[0]
     run = run_of(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
     run.lam0 = trail.lam0
+    if trail.modes is not None:  # those before any that changed at once
+        run.data[plan.model.data_places["modes"]] = trail.modes
+        if awake_in(plan, trail.modes):
+            keep_modes(run)
     return walk(run, plan, trail.begin, t0, t1, None, False)
 
 

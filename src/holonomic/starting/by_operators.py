@@ -101,19 +101,20 @@ def consistent(model, t, q, v, data, tol: float, initial: str, hold, redundant: 
 
 
 def _examine(model, t, q, v, data, redundant: str | None) -> None:
-    """Look into rank and masses, once for every set of parameters."""
-    if model.examined(data):
-        return
-    x, count = np.concatenate([q, v]), model.system.rank[0]
+    """Look into rank and masses, once for every set of parameters; rows that repeat others are told of by every run."""
+    x, count, known = np.concatenate([q, v]), model.system.rank[0], model.examined(data)
     if count > 0:
         if redundant == "drop":
             raise IncompatibleMethods(f'{model.name} keeps all rows: redundant="drop" is not for it. Use redundant="minimum-norm".')
-        _refuse_singular(model, t, q, v, data)
+        if not known:
+            _refuse_singular(model, t, q, v, data)
         warn(
             f"{count} of {model.n_lam} constraint rows are redundant. The motion is unique, the reactions of joints that carry the "
             "same load are not (the smallest are given).",
             RedundancyWarning,
         )
+    if known:
+        return
     rho = float(model.evaluate(Fn.FIELD, t, x, np.zeros(0), data)[-1])
     if 0.0 <= rho <= RHO_REFINED:
         raise IncompatibleMethods(
