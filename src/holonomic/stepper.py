@@ -16,6 +16,7 @@ from .planning.reuse import UntraceableEvent, as_python
 from .results.solution import Solution
 from .results.trail import WrittenRows
 from .running import failure
+from .running.modes import enter_numbers, modes_here
 from .running.one_plan import one_plan
 from .running.run import Run, RunState
 from .running.sampled import EndlessSampling, laws_of_run
@@ -106,7 +107,7 @@ class Stepper:
                 self._begin()
 
     def _begin(self) -> None:
-        plan, begin, data, t0, x0, self._inputs = one_plan("Stepper", self._here, self._asked)
+        plan, begin, data, t0, x0, self._inputs = one_plan("Stepper", self._here, self._asked, switching=True)
         given = given_controllers(plan.model.inputs, self._asked.controllers or {}, self._asked.inputs, t0, np.inf)
         self._laws, self._begun = laws_of_run(plan.model, given), (t0, x0)
         self._enter(plan, begin, data, t0, x0)
@@ -118,6 +119,7 @@ class Stepper:
         self._work_with(self._new_run(data, t0, x0))
         run = self._run
         self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks) or self._laws)
+        self._tells, self._jumped = not self._plain or bool(plan.switches), 0  # changes of switches by inputs that jumped
         self._sampling = EndlessSampling(self._laws, t0)
         for law in self._laws:
             law.refuse_multipliers(plan.rows)
@@ -125,8 +127,9 @@ class Stepper:
         status = run.begin()
         if status != OK:
             raise self._failed(status)
-        self._controllers_look()
-        self._first = self.state()
+        if self._controllers_look():
+            enter_numbers(run, {})
+        self._first, self._modes = self.state(), run.modes
         self._bytes = len(self._first.arena)
 
     def _new_run(self, data: np.ndarray, t0: float, x0: np.ndarray) -> Run:
@@ -144,6 +147,7 @@ class Stepper:
             self._work_with(*self._spare.pop())
         except IndexError:
             self._work_with(self._new_run(np.frombuffer(kept.data).copy(), *self._begun))
+            self._run.modes = self._modes
         if self._laws:
             self._sampling = EndlessSampling(self._laws, self._begun[0])
         self.restore(kept)
@@ -205,8 +209,15 @@ class Stepper:
 
     def _solution(self, ended: str) -> Solution:
         """The run so far, with memory of its own: the stepper goes on."""
-        sol = Solution.from_run(self._run, self.plan, self._start, ended)
-        sol.trail.memory, sol.trail.data, sol.trail.noted = self._memory.copy(), self._data.copy(), self._run.noted.copy()
+        run, plan = self._run, self.plan
+        if self._plain and plan.switches:
+            run.watching.collect(self._memory.event_rows, self._jumped)
+        sol = Solution.from_run(run, plan, self._start, ended)
+        sol.trail.memory, sol.trail.noted = self._memory.copy(), run.noted.copy()
+        if not plan.switches:
+            sol.trail.data = self._data.copy()
+        elif run.watching.watches:
+            sol.trail.modes = modes_here(run)
         return sol
 
     def step(self, dt: float, u: Mapping[str, float] | None = None) -> tuple[str, ...]:
@@ -227,6 +238,8 @@ class Stepper:
         if self._kept is not None:
             self._wake()
         memory = self._memory
+        if self._tells:
+            self._tell_from_here()
         if u is not None:
             self._set(u)
         if dt.__class__ is not float:  # one of 32 bits would make the time one, too
@@ -240,11 +253,10 @@ class Stepper:
                 memory.t_base, memory.step_number = memory.t, 0
             self._drive()
             return ()
-        self._run.watching.clear_log()
         while self._stretch(self._sampling.next_stop(self._inputs.next_break(memory.t, t_stop))) and memory.t != t_stop:
             pass
         names = list(self.plan.events)
-        return tuple(names[k] for k, *_ in self._run.watching.log)
+        return tuple(names[k] for k, *_ in self._run.watching.log if k < len(names))  # behind them are switches
 
     def _drive(self) -> None:
         """Go on to the stop time, where nothing is watched and everything is compiled."""
@@ -257,6 +269,7 @@ class Stepper:
                 raise self._failed(status)
             self._given = self._in_use.given = self._for_kernels()
             memory.quota, memory.paths = QUOTA, 0  # paths over singular positions, whose buffer may be full, are not asked for here
+            memory.event_rows = 0  # nor are switches, of whose changes the last ones are told
             status = run_compiled(self._given, NOT_OPENED, DRIVE)
             raise_what_was_raised()
 
@@ -294,7 +307,8 @@ class Stepper:
         return status
 
     def _set(self, u: Mapping[str, float]) -> None:
-        places, data, changed = self._places, self._data, False
+        places, data = self._places, self._data
+        changed: dict[int, float] = {}
         if not isinstance(u, Mapping):
             raise BadArgument(f"step(u=...) is a mapping {{input: number}}, got {u!r}.")
         for name, value in u.items():
@@ -306,9 +320,10 @@ class Stepper:
             if not -np.inf < number < np.inf:
                 raise BadArgument(f"step(u=...): input {name!r} must be finite, got {value!r}.")
             if data[at] != number:
-                data[at], changed = number, True
+                changed[at] = number
         if changed:
-            self._run.field_changed()
+            enter_numbers(self._run, changed)
+            self._jumped = len(self._run.watching.log)
 
     @property
     def _places(self) -> dict[str, int]:
@@ -338,8 +353,13 @@ class Stepper:
         self._run.restore(kept)
         if self._laws:
             self._sampling.restore(kept.controllers)
-        if not self._plain:
-            self._run.watching.clear_log()
+        if self._tells:
+            self._tell_from_here()
+
+    def _tell_from_here(self) -> None:
+        """Forget which events and changes of switches there were."""
+        self._memory.event_rows = self._jumped = 0
+        self._run.watching.clear_log()
 
     def copy(self) -> Stepper:
         """Return another stepper that goes on from here by itself.

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .front_program import Fronts
 from .kinds import Function, Kind
+
+if TYPE_CHECKING:
+    from ..model.switchboard import SwitchName
+
+MOST_SWITCHES = 100  # of a mechanism that are followed
+SWITCHED_NUMBERS = 4_000_000  # switches times numbers of a state: rows of events, for which there is room, are 64 for each
 
 
 class BodyLumps(Sequence):
@@ -50,10 +56,13 @@ class KindTable:
         Places in data of its own numbers.
     first : (elements,) array of int
         First row of each, of constraints.
+    switches : (elements, switches) array of int
+        Numbers of the switches of each; None: they have none, or they are not followed.
     """
 
     def __init__(self, kind: Kind):
         self.kind = kind
+        self.switches: np.ndarray | None = None
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._single: tuple[list, list, list] = ([], [], [])
 
@@ -135,6 +144,7 @@ class Collection:
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     shared: Shared = field(default_factory=lambda: Shared())
     made: dict[Any, Any] = field(default_factory=dict)  # what several contexts are made of
+    switches: tuple[SwitchName, ...] = ()  # that are followed, element after element
     _constants: list[Any] = field(default_factory=list)
     _n_constants: int = 0
 
@@ -198,6 +208,7 @@ class Collection:
         """Place in data of every number of every element, row by row."""
         found = np.empty((len(table.ends), len(function.sources)), dtype=np.int64)
         behind = len(self.values) + len(self.numbers)
+        modes = behind + 3 * self.n_inputs + self.n_invariants
         for i, source in enumerate(function.sources):
             if source.kind == "slot":
                 found[:, i] = table.slots[:, source.which]
@@ -207,9 +218,37 @@ class Collection:
                 found[:, i] = self._shared[source.which]
             elif source.kind == "input":
                 found[:, i] = behind + source.which
+            elif source.kind == "mode":
+                found[:, i] = self._by_values if table.switches is None else modes + table.switches[:, source.which]
             else:  # the value at the start of an invariant
                 found[:, i] = behind + 3 * self.n_inputs - self.n_constraints + table.first
         return found
+
+    @property
+    def n_invariants(self) -> int:
+        """Lengths of quaternions that are kept."""
+        return 0 if self.norms is None else len(self.norms.ends) * self.norms.kind.rows
+
+    def _number_switches(self) -> None:
+        """Number the switches: all are followed, unless there are so many that steps would end on one all the time.
+
+        Nor are they where the rows of events would take more than 2 GB.
+        """
+        names: list[SwitchName] = []
+        shared: dict[str, int] = {}
+        tables = [table for table in self.tables if table.kind.switches]
+        numbers = [np.empty((len(table.ends), len(table.kind.switches)), dtype=np.int64) for table in tables]
+        for table, own in zip(tables, numbers, strict=True):
+            for j, (name, key) in enumerate(zip(table.kind.switches, table.kind.shared_by, strict=True)):
+                count = len(own) if key is None else int(key not in shared)
+                own[:, j] = len(names) + np.arange(len(own)) if key is None else shared.setdefault(key, len(names))
+                names += count * [name]
+        if len(names) > min(MOST_SWITCHES, SWITCHED_NUMBERS // ((self.nq + self.nv) * self.n_bodies + self.n_states)):
+            self._by_values = self.constant(0.0)
+            return
+        for table, own in zip(tables, numbers, strict=True):
+            table.switches = own
+        self.switches = tuple(names)
 
     def settle(self) -> None:
         """Settle the tables, and give the constants inside functions their places, once all kinds are known."""
@@ -219,6 +258,7 @@ class Collection:
             for value in table.kind.numbers:
                 if value not in self._shared:
                     self._shared[value] = self.constant(value)
+        self._number_switches()
         self.numbers = np.concatenate([np.zeros(0), *map(np.atleast_1d, self._constants)])
         self._constants.clear()
 

@@ -25,7 +25,7 @@ class OfFronts:
 
     def __init__(self, c: Collection):
         self.c = c
-        self._data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + 1)])
+        self._data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + len(c.switches) + 1)])
         bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
         self._linear = self._linearized(bare)
         self._newton: dict[int, NewtonTables] = {}

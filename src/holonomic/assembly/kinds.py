@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,16 +19,20 @@ from ..model import machine_code
 from ..model.extra_states import NONE, Extras
 from ..model.system import System
 from ..model.tape import Tape, needed
+from .kind_switches import followed_switches
 from .newton_kinds import NewtonKind, newton_kind
 from .settled_numbers import cut
+
+if TYPE_CHECKING:
+    from ..model.switchboard import SwitchName
 
 SLOT = "element."  # names of an element's own numbers begin with it, then comes which
 
 
 class Source(NamedTuple):
-    """Where a number of a function comes from: an element's own, a parameter by name, a constant, an input, an invariant."""
+    """Where a number of a function comes from: an element's own, a parameter, a constant, an input, an invariant, a mode."""
 
-    kind: str  # "slot", "param", "number", "input" or "invariant", its value at the start
+    kind: str  # "slot", "param", "number", "input", "invariant", its value at the start, or "mode", of one of its switches
     which: Any
 
 
@@ -47,6 +51,12 @@ class Function:
     def text(self) -> str:
         """Equal texts mean equal functions of numbers that come from equal places."""
         return f"{self._tape.text()} {self.sources}"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it gives the same for all elements of all kinds."""
+        own = any(node[0] == "in" and node[1] in (1, 2) for node in self._tape.nodes)
+        return not own and all(source.kind in ("param", "number", "input") for source in self.sources)
 
     @cached_property
     def address(self) -> int:
@@ -90,13 +100,18 @@ class Kind:
     rates : bool
         Whether a body, or a state, writes q'.
     functions : dict
-        "main", see `kernels.eights`; "rows", g and g' alone; "energy", where it has one; "position", rows by q, where q' is not v.
+        "main", see `kernels.eights`; "rows", g and g' alone; "energy", where it has one; "position", rows by q, where q' is not v;
+        "switches", what is watched of them, and "rates", see `derive.along`.
     numbers : tuple of float
         All constants of its functions.
     derive : function
         Derives and compiles what implicit methods need of an index, when that is first asked for.
     own : int
         Which of its ends a body or a state is itself: the ends of a state are bodies that its rate sees, itself, other states.
+    switches : tuple of SwitchName
+        Comparisons of each element that have a mode in data.
+    shared_by : tuple of str or None
+        Of those that see neither the state nor an element's own numbers, what is watched: equal ones are one switch.
     """
 
     what: int
@@ -108,6 +123,8 @@ class Kind:
     numbers: tuple[float, ...]
     derive: Callable[[int], NewtonKind]
     own: int = 0
+    switches: tuple[SwitchName, ...] = ()
+    shared_by: tuple[str | None, ...] = ()
 
     @cached_property
     def _derived(self) -> dict[int, NewtonKind]:
@@ -128,7 +145,7 @@ def make_kind(
 
     `rotation` gives rotation matrices of bodies in space; `extras` are the states that the element sees.
     """
-    from ..model.derive import Derived
+    from ..model.derive import Derived, along
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
     from ..model.symbolics import SX, densify, diag, reshape, substitute, vec, vertcat, vertsplit
@@ -174,8 +191,12 @@ def make_kind(
     params = list(system.params or {})
     n_inputs = 3 * len(system.inputs or {})
     none = SX.sym("none", 0)
-    # comparisons decide by their values: no switch of an element is located, so their modes are zero
-    modes = none if traced.stage is None else traced.stage.board.modes
+    followed = followed_switches(what, traced)
+    names, modes = followed.names, followed.left_out
+    if names:
+        slope = SX.sym("slope", len(q0) + len(v0))
+        made["main"] = followed.unless_along(made["main"])
+        made["switches"] = followed.watched
 
     def function(out, b=none) -> Function:
         plain = substitute(densify(out), modes, SX.zeros(modes.numel(), 1)) if modes.numel() else densify(out)
@@ -184,11 +205,18 @@ def make_kind(
         sources = tuple(_source(index, params, traced.numbers, n_inputs, e.invariants.numel()) for index in read)
         return Function(tape, sources)
 
+    functions = {name: function(out) for name, out in made.items()}
+    shared_by: list[str | None] = []
+    if names:
+        functions["rates"] = function(along(followed.watched, e.t, vertcat(e.q, e.v), slope), slope)
+        alone = [function(each) for each in vertsplit(followed.watched)]
+        shared_by = [f"{name} {each.text}" if each.is_shared else None for name, each in zip(names, alone, strict=True)]
+
     return Kind(
         what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),
-        {name: function(out) for name, out in made.items()}, tuple(map(float, traced.numbers)),
+        functions, tuple(map(float, traced.numbers)),
         lambda index: newton_kind(what, d, rates, function, index, [size for _, size in extras.states]),
-        len(widths) - len(extras.states) if what == STATE else 0,
+        len(widths) - len(extras.states) if what == STATE else 0, names, tuple(shared_by),
     )  # fmt: skip
 
 
@@ -203,9 +231,8 @@ def _source(index: int, params: list[str], numbers: np.ndarray, n_inputs: int, n
     index -= len(numbers)
     if index < n_inputs:
         return Source("input", index)
-    if index - n_inputs >= n_invariants:
-        raise RuntimeError("an element reads data that tables do not have")
-    return Source("invariant", index - n_inputs)
+    index -= n_inputs
+    return Source("invariant", index) if index < n_invariants else Source("mode", index - n_invariants)
 
 
 def own_data(tape: Tape) -> tuple[Tape, list[int]]:

@@ -18,6 +18,7 @@ from ..model.watch import Watch
 from .collection import Collection, Context
 from .implicit_operators import OfFronts
 from .shelves import arrange
+from .watched_switches import watched_switches
 
 
 class TableSystem(Operators):
@@ -123,6 +124,14 @@ class TableSystem(Operators):
     @property
     def numbers(self) -> np.ndarray:
         return self.collection.numbers
+
+    @property
+    def switches(self) -> tuple:
+        return self.collection.switches
+
+    def watching(self, events: dict[Fn, Operator]) -> dict[Fn, Operator]:
+        c = self.collection
+        return c.once(("switches", *events.values()), lambda: watched_switches(c, events))
 
     def is_current(self) -> bool:
         return self._watch is not None and self._watch.unchanged()

@@ -148,6 +148,9 @@ def evaluate_carefully(model, run, t, x, K, row, W):
 def judge_field(model, run, t, x, K, row, W):
     """The same for models without dense terms: return why their field failed, if it did."""
     size = model.size
+    if size.n_switches > 0:
+        if sliding(model) >= 0:
+            return mean_field(model, run, t, x, K, row, W)
     rho = K[row, size.nrow - 1]
     if not rho >= 0.0 or not row_finite(K, row, size.nq + size.nv):
         return SINGULAR if rho == 0.0 else NOT_FINITE

@@ -72,7 +72,8 @@ class Fn(IntEnum):
     FULL_SPREAD = 27
     MULTIPLIERS = 28  # a = x -> algebraic unknowns y of a Dae
     EVENT_RATES = (
-        29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes
+        29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes; b stands in a
+        # stage row, behind q'
     )
     KINEMATICS = 30  # a = x -> q'
     VELOCITY = 31  # a = x -> velocity rows, then G in the model's own form (row by row, where terms are dense)

@@ -160,7 +160,7 @@ def enter_jump(m, model, run, loop, record, events, forward, tables):
     size, K = model.size, loop.state.K
     enter_tables(m, run.t, forward, model.data, tables)
     if size.n_switches > 0:
-        status = enter_modes(model, run, loop.state, events)
+        status = enter_modes(model, run, loop.state, events, 1)
         if status != OK:
             return status
     status = evaluate(model, run, run.t, loop.state.x, K, 0, loop.state.W)
@@ -264,7 +264,7 @@ def run_member(m, slots, model, method, run, loop, record, events, tables, looks
     log.count[m] = 0
     enter_tables(m, run.t, forward, model.data, tables)
     if size.n_switches > 0:
-        status = enter_modes(model, run, loop.state, events)
+        status = enter_modes(model, run, loop.state, events, 0)
         if status != OK:
             return status
     status = begin(model, run, loop, record)

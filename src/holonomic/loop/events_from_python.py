@@ -29,10 +29,10 @@ def rates_compiled(fns, t, x, K, at, data, out):
     call_function(fns, EVENT_RATES, t, x, 0, K, at, data, out, 0)
 
 
-@entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS)
-def enter_modes_compiled(model, run, loop, events):
+@entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS, i8)
+def enter_modes_compiled(model, run, loop, events, again):
     """`enter_modes` for compiled models; interpreted ones have no switches."""
-    return enter_modes(model, run, loop.state, events)
+    return enter_modes(model, run, loop.state, events, again)
 
 
 @entry(MODEL, RUN.type, LOOP, EVENT_ARRAYS)

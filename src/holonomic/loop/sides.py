@@ -54,11 +54,11 @@ AHEAD = 1e-6  # of a step: where a switch is looked at that has no value here, o
 
 
 @inner
-def enter_modes(model, run, state, events):
+def enter_modes(model, run, state, events, again):
     """Give every switch the mode of its sign where the run stands; of one that is zero, of the side to which the field leads.
 
-    Where the field leads to neither side or to both, the comparison decides as it was written. A function may have to be
-    compiled first.
+    Where the field leads to neither side or to both, the comparison decides as it was written. `again` is 1 behind a jump of the
+    state or of inputs: a motion along switches goes on over it if it can. A function may have to be compiled first.
     """
     size, ev, ev_f = model.size, events.marks, events.values
     nev, at = size.n_events, size.at_modes
@@ -66,15 +66,56 @@ def enter_modes(model, run, state, events):
     if size.n_switches == size.n_selects and run.awake == 0:
         return OK
     for j in range(size.n_switches):
-        if not sleeps(model, j):
+        ev[FIRED, first + j] = 0
+        if not sleeps(model, j) and (again == 0 or not is_along(model, j)):
             model.data[at + j] = NO_MODE
+    if again != 0 and sliding(model) >= 0:
+        status = leave_along(model, run, state, events)
+        if status != OK:
+            return status
     call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
     for k in range(first, nev):
+        has_left = ev[FIRED, k] != 0
         ev[FIRED, k] = 0
-        if not sleeps(model, k - first):
+        if not (has_left or sleeps(model, k - first) or is_along(model, k - first)):
             model.data[at + k - first] = math.inf if ev_f[TRIAL, k] > 0.0 else -math.inf
             ev[FIRED, k] = 1 if ev_f[TRIAL, k] == 0.0 else 0
     return enter_at_zero(model, run, state, events)
+
+
+@inner
+def leave_along(model, run, state, events):
+    """Of the switches along which the motion went up to a jump, let those leave to their side of which it is no mean any more.
+
+    They are marked. One whose own function has jumped is left to its sign. A function may have to be compiled first.
+    """
+    size, ev, ev_f, data = model.size, events.marks, events.values, model.data
+    nev, at = size.n_events, size.at_modes
+    first, fastest = nev - size.n_switches, 1.0
+    for i in range(size.nq + size.nv):
+        fastest = max(fastest, abs(state.K[0, i]))
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+    for k in range(first, nev):
+        if is_along(model, k - first) and not abs(ev_f[TRIAL, k]) <= SAME * fastest:
+            data[at + k - first] = NO_MODE
+    while sliding(model) >= 0:
+        if not joins(model, run, state):
+            for j in range(size.n_switches):
+                if is_along(model, j):
+                    data[at + j] = NO_MODE
+            return OK
+        for k in range(first, nev):
+            if is_along(model, k - first):
+                share = share_of(model, state.W, k - first)
+                ev[FIRED, k] = 1 if share > 1.0 else (-1 if share < 0.0 else 0)
+        settled = True
+        for k in range(first, nev):
+            if is_along(model, k - first) and ev[FIRED, k] != 0:
+                data[at + k - first] = ev[FIRED, k] * math.inf
+                settled = False
+        if settled:
+            return OK
+    return OK
 
 
 @inner

@@ -85,6 +85,7 @@ class Operators:
     kinematics: Any = None
     nonholonomic: Any = None
     invariants: Any = None
+    switches: tuple = ()  # names of comparisons that have a mode in data, behind inputs and invariants
 
     def operators(self, formulation) -> dict[Fn, Operator]:
         """Return all operators there are: of the states, and with a formulation (one of `formulations`) those of its equations.
@@ -101,6 +102,10 @@ class Operators:
     def requested(self) -> dict[Fn, Operator]:
         """Return the operators of `on_request`."""
         return {}
+
+    def watching(self, events: dict[Fn, Operator]) -> dict[Fn, Operator]:
+        """Return EVENTS and EVENT_RATES of events, whose operators are given where there are any, and behind them of switches."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what is watched of its switches")
 
     def rates(self, stage):
         """Return q' and the rates of states on the symbols of a `TraceStage`; v, where there is nothing else."""
@@ -191,7 +196,7 @@ class OperatorModel(ModelBase):
                 raise BadArgument(f"{name} has {len(given)} entries, {type(system).__name__} {n} {what}.")
         super().__init__(system, q0, v0, extras)
         self.tier = "Python" if system.interpreted else system.tier
-        self.interpreted, self.start = system.interpreted, (q0, v0, t0, extras)
+        self.interpreted, self.start, self.switches = system.interpreted, (q0, v0, t0, extras), system.switches
         self.numbers, self.output_shapes, self.has_potential = system.numbers, {}, True
         self.constraint_labels, self.nonholonomic_labels, self.invariant_labels = (
             labels if isinstance(labels, NamesInOrder) else list(labels)
@@ -251,8 +256,9 @@ class OperatorModel(ModelBase):
         if set(self.system.on_request) & set(wanted) - set(there):
             there |= self.system.requested()
             self._offered[variant.formulation] = dict(there)
-        if variant.events:
-            there |= self._watching(variant.events)
+        if variant.events or variant.switching:
+            events = self._watching(variant.events) if variant.events else {}
+            there |= self.system.watching(events) if variant.switching else events
         missing = [fn.name for fn in wanted if self._really(fn) not in there]
         if missing:
             raise IncompatibleMethods(f"{self.name} does not offer {', '.join(missing)}, which is needed here.")

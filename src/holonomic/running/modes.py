@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..kernels.signatures import Fn
 from ..kernels.sliding import ASLEEP
-from ..loop.events_from_python import enter_modes_compiled
+from ..loop.events_from_python import arm_switches_compiled, enter_modes_compiled
 from ..loop.sides import ALONG, CODES
 from ..native.callbacks import raise_what_was_raised
 
@@ -54,10 +56,10 @@ def counting(run) -> np.ndarray:
     return found
 
 
-def enter_modes(run, counted: np.ndarray | None = None) -> None:
+def enter_modes(run, counted: Callable[[], np.ndarray] | None = None) -> None:
     """Give every switch the mode it has where the run stands, and write down which have changed.
 
-    `counted` tells which did count before the state or the inputs jumped: one that does so on both sides has changed there, any
+    `counted()` tells which did count before the state or the inputs jumped: one that does so on both sides has changed there, any
     other one has only come to count, or no longer counts.
     """
     plan = run.plan
@@ -65,7 +67,8 @@ def enter_modes(run, counted: np.ndarray | None = None) -> None:
         return
     modes = run.data[plan.model.data_places["modes"]]  # a view
     before = modes.copy()
-    while plan.supplies(enter_modes_compiled(plan.for_kernels(run.data), run.memory, run.work.loop, run.work.events)):
+    given, again = (run.memory, run.work.loop, run.work.events), int(run.modes is not None)
+    while plan.supplies(enter_modes_compiled(plan.for_kernels(run.data), *given, again)):
         pass
     raise_what_was_raised()
     if run.modes is None:
@@ -73,8 +76,34 @@ def enter_modes(run, counted: np.ndarray | None = None) -> None:
         return
     k = run.K[0, plan.model.nq :][: plan.size.nk]
     changed = np.flatnonzero((modes != before) & ~(np.isnan(modes) & np.isnan(before)))
-    jumped = counting(run) & counted if len(changed) and counted is not None else np.zeros(len(modes), dtype=bool)
+    jumped = counting(run) & counted() if len(changed) and counted is not None else np.zeros(len(modes), dtype=bool)
     for j in changed:
         how = int(modes[j] > 0.0) if jumped[j] else 2 + int(modes[j] > 0.0)
         code = plan.n_watched + CODES * j + (ALONG if np.isnan(modes[j]) else how)
         run.watching.log.append((code, run.t, run.x.copy(), k.copy()))
+
+
+def enter_numbers(run, numbers: dict[int, float]) -> None:
+    """Enter inputs that jump where a run stands, by place in data; switches get the modes that they have behind the jump."""
+    follows = run.plan.switches and run.watching.watches
+    before = run.data.copy() if follows else None
+    for at, number in numbers.items():
+        run.data[at] = number
+    run.field_changed()
+    if follows:
+        enter_modes(run, lambda: _counting_with(run, before))
+        arm_switches_compiled(run.plan.for_kernels(run.data), run.memory, run.work.loop, run.work.events)
+
+
+def _counting_with(run, data: np.ndarray) -> np.ndarray:
+    """Tell which switches counted where the run stands, with the data it had."""
+    here = run.data.copy()
+    run.data[:] = data
+    found = counting(run)
+    run.data[:] = here
+    return found
+
+
+def modes_here(run) -> np.ndarray:
+    """The modes with which a run stands where it is."""
+    return run.data[run.plan.model.data_places["modes"]].copy()

@@ -61,17 +61,17 @@ def filled_data(
     return data, x0
 
 
-def one_plan(call: str, here: Opened, asked: Asked) -> OnePlan:
+def one_plan(call: str, here: Opened, asked: Asked, switching: bool = False) -> OnePlan:
     """Return what a run of one plan begins with; with the integrator left open, it is the one that suits the start.
 
-    `call` is the function that was called, for messages.
+    `call` is the function that was called, for messages. With `switching` the run follows the switches of the system.
     """
     system, t0, _, q, v, extras, start = here
     model = model_of(system, q, v, t0, extras)
     choice, watched = asked.choice(model), asked.watched(system)
     tables = inputs_of_run(call, model, asked.inputs)
     begin, choice, data, _ = consistent_start(model, here, choice, tables)
-    plan = plan_of(model, choice, watched, begin.rows)
+    plan = plan_of(model, choice, watched, begin.rows, switching)
     if plan.integrator.starting_points:
         raise BadArgument(f"{choice.integrator!r} begins with steps of another method: take one that starts by itself.")
     data, x0 = filled_data(plan, begin, data, t0, start.initial == "free")

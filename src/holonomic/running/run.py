@@ -227,7 +227,7 @@ class Run:
             self.K[2:-2] = 0.0  # the history ends here
         memory.prepared = 0
         self._fill_multipliers()
-        enter_modes(self, counted_before)
+        enter_modes(self, lambda: counted_before)
         status = self._call(enter_again if self.plan.model.interpreted else enter_compiled)
         if status != OK:
             return status
@@ -272,7 +272,7 @@ class Run:
         counted_before = counting(self)
         self.inputs.set(self.data, self.t, self.direction)
         self.field_changed()
-        enter_modes(self, counted_before)
+        enter_modes(self, lambda: counted_before)
         status = self._evaluate(self.t, self.x, 0)
         if status != OK:
             self.memory.last_status, self.memory.t_failed = status, self.t
