@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import GivenStart, as_code, missed_multipliers, opened, refuse_unknown, relative_tolerance
+from .arguments import Assembling, GivenStart, as_code, missed_multipliers, opened, refuse_unknown, relative_tolerance
 from .automatic.advice import Advice, advice, kind_of, words_of
 from .automatic.indicators import Indicators, indicators_at
 from .automatic.reasons import described
@@ -81,7 +81,8 @@ class Diagnosis:
         for t, x in zip(there.t, there.trail.arrays[1], strict=True):
             tables.set(data, float(t), forward)
             choice = {"rtol": plan.choice.rtol, "longest": longest, "direction": forward}
-            found.append(indicators_at(plan.model, float(t), x, data, plan.rows, **choice))
+            rows = _rows(plan.model, plan.rows, data)
+            found.append(indicators_at(plan.model, float(t), x, data, rows, **choice))
         return there.t, found
 
     def plot(self, t_end: float | None = None, *, style: str = "light") -> Figure:
@@ -171,13 +172,19 @@ def diagnose(
         refuse_unknown(diagnose, positional, unknown, system)
     rtol = relative_tolerance(rtol)
     given = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold)
-    what, (system, t0, t1, q, v, extras, _) = system, opened("diagnose", system, t_end, given, endless=True)
+    what, (system, t0, t1, q, v, extras, _) = system, opened("diagnose", system, t_end, given, by_size=True, endless=True)
     model = traced_model(system, q, v, t0, extras, _refusal)
-    if not model.dense:
+    if not model.has_terms and isinstance(what, Assembling):  # then it is compiled, however large it is
+        given = given._replace(compile="now")
+        system, t0, t1, q, v, extras, _ = opened("diagnose", what, t_end, given, endless=True)
+        model = traced_model(system, q, v, t0, extras, _refusal)
+    if not model.has_terms:
         raise IncompatibleMethods(
-            f"diagnose looks at matrices of the whole system, which {type(system).__name__} does not offer. Use simulate: it says "
-            "by itself where a run is stiff, or near a singular position."
+            f"diagnose looks at matrices of the whole system, which {model.name} does not offer{model.system.without_terms}. Use "
+            "simulate: it says by itself where a run is stiff, or near a singular position."
         )
+    if not model.dense and isinstance(what, Assembling):
+        given = given._replace(compile="never")
     data = model.data()
     InputTables(model).begin(data, t0, 1.0)
     note = ""
@@ -191,7 +198,7 @@ def diagnose(
     if not note:
         _check_multipliers(model, t0, begin, data, lam0, initial)
     longest = abs(t1 - t0)
-    found = indicators_at(model, t0, x, data, begin.rows, rtol=rtol, longest=longest)
+    found = indicators_at(model, t0, x, data, _rows(model, begin.rows, data), rtol=rtol, longest=longest)
     kind = kind_of(found)
     recommended, discouraged = advice(model, found, kind)
     is_dae = isinstance(system, Dae)
@@ -214,6 +221,12 @@ def diagnose(
         discouraged=discouraged,
         _run=(what, end, given),
     )
+
+
+def _rows(model, rows, data) -> tuple[int, ...] | None:
+    """Independent rows, where some repeat others; runs of tables keep all."""
+    known = None if model.dense else model.redundancy_of(data)
+    return rows if known is None else known[0]
 
 
 def _check_multipliers(model, t0: float, begin: Start, data, lam0, initial: str) -> None:

@@ -23,7 +23,7 @@ REFUSED = {
     "integrators": {"GaussLegendre4", "Trapezoidal", "ImplicitMidpoint"},
     "formulations": {"GGL", "Index1", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
                      "UnderlyingODE"},
-    "stabilizations": {"Baumgarte", "InvariantStabilization", "S_full"},
+    "stabilizations": {"InvariantStabilization", "S_full"},
 }  # fmt: skip
 
 
@@ -202,12 +202,38 @@ def test_methods_that_tables_refuse_are_these():
         },
         "stabilizations": {
             name for name, s in {"Projection": Projection(), "S_both2": h.S_both2(), "Baumgarte": h.Baumgarte(alpha=5.0),
-                                 "S_full": h.S_full(), "PostStabilization": h.PostStabilization()}.items()
+                                 "InvariantStabilization": h.InvariantStabilization(gain=5.0), "S_full": h.S_full(),
+                                 "mass": Projection(metric="mass"), "weights": Projection(metric=[1.0] * 18),
+                                 "PostStabilization": h.PostStabilization()}.items()
             if refuses(integrator=h.RK4(), stabilization=s)
         },
     }  # fmt: skip
-    assert all(found[role] <= REFUSED[role] for role in REFUSED), found
-    assert found["integrators"] == REFUSED["integrators"] and found["formulations"] == REFUSED["formulations"]
+    assert found == REFUSED
+
+
+@pytest.mark.parametrize("name", ["four-bar", "every force", "ball chain", "states", "gear"])
+def test_tables_are_diagnosed_as_compiled_code_is(name):
+    m = planetary_gear(5.0) if name == "gear" else MACHINES[name]()
+    states = {state.name: state.start for state in m.states.values()} or None
+    found, known = h.diagnose(m.to_tables(), q0=m.assembly.q, v0=m.assembly.v, s0=states), h.diagnose(m)
+    for what in ("rows", "rank", "freedom", "index", "kind", "redundant"):
+        assert getattr(found, what) == getattr(known, what), what
+    sizes, others = (np.sort(np.abs(each.indicators.eigenvalues)) for each in (found, known))
+    # zeros of many fold are found to the root of rounding
+    assert sizes == pytest.approx(others, rel=1e-5, abs=1e-4 * (1.0 + others.max()))
+    assert [each.method for each in found.recommended] == [each.method for each in known.recommended]
+
+
+def test_a_large_mechanism_is_diagnosed_and_what_tables_lack_is_not_recommended():
+    found = h.diagnose(chain(110), 1.0)
+    assert found.freedom == 110 and found.rank == 220 and found.recommended[0].method == "Index1() + DOP853() + Projection()"
+    m = chain(110)
+    for i in range(110):
+        m.torsion_spring(f"pin {i}", stiffness=1e3, damping=1e3)
+    stiff = {f"Index2() + {integrator}() + Projection()" for integrator in ("Radau", "BDF")}
+    assert {each.method for each in h.diagnose(m, 1.0).recommended} <= stiff
+    with pytest.raises(IncompatibleMethods, match=r"which the mechanism as tables does not offer beyond 300 bodies\. Use sim"):
+        h.diagnose((m := chain(301)).to_tables(), 1.0, q0=m.assembly.q, v0=m.assembly.v)
 
 
 def test_no_element_is_refused_by_tables():

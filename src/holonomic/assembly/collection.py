@@ -134,6 +134,7 @@ class Collection:
     tables: list[KindTable] = field(default_factory=list)
     states: tuple[int, ...] = ()
     norms: KindTable | None = None
+    massless: bool = False  # whether some bodies have no inertia of their own, nor of what they share it with
     whole: bool = False  # accelerations come from the whole matrix, not from blocks of M⁻¹
     n_inputs: int = 0
     n_constraints: int = 0
@@ -161,6 +162,12 @@ class Collection:
     def n_states(self) -> int:
         """Numbers of all states."""
         return sum(self.states)
+
+    @property
+    def at_gains(self) -> int:
+        """Place in data of the gains of a stabilization, behind inputs and invariants."""
+        norms = 0 if self.norms is None else len(self.norms.ends) * self.norms.kind.rows
+        return len(self.values) + len(self.numbers) + 3 * self.n_inputs + norms
 
     @property
     def n_lumps(self) -> int:

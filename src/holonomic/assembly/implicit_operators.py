@@ -90,7 +90,9 @@ class OfFronts:
 
     @cached_property
     def _whole(self) -> NewtonTables:
-        return self._in_order(accelerations=True)
+        made = self._in_order(accelerations=True)
+        made.context.memory.at_gains = self.c.at_gains
+        return made
 
     def newton(self, index: int) -> dict[Fn, Operator]:
         """Those of implicit methods, for equations of an index."""

@@ -129,22 +129,23 @@ class Shelves:
 
 
 def arrange(
-    c: Collection, tables: list[tuple[KindTable, str]], *, by: str = "v", weights: str | None = None, factors: bool = False
+    c: Collection, tables: list[tuple[KindTable, str]], *, by: str = "v", weights: str | None = None, factors: bool = False,
+    metric: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Context:  # fmt: skip
     """Return a context for these tables, each with the name of the function that is called.
 
     `by` says what the columns of rows are, velocities or coordinates. `weights`: "mass" where bodies give W⁻¹, "metric" where it
-    is that of projections; None: nothing is eliminated. With `factors`, what kinds write is what the operator writes, behind ρ
-    and the lengths of the rows.
+    is that of projections, the mechanism's own unless another `metric` is given as `Collection` has it; None: nothing is
+    eliminated. With `factors`, what kinds write is what the operator writes, behind ρ and the lengths of the rows.
     """
     columns = c.nv if by == "v" else c.nq
-    return _Arranged(c, tables, columns, by == "q", weights, factors).context
+    return _Arranged(c, tables, columns, by == "q", weights, factors, metric).context
 
 
 class _Arranged:
     """The making of one context."""
 
-    def __init__(self, c: Collection, tables, columns: int, by_q: bool, weights: str | None, factors: bool):
+    def __init__(self, c: Collection, tables, columns: int, by_q: bool, weights: str | None, factors: bool, metric):
         self.c, self.context, self.columns = c, Context(EIGHTS, c.shared), columns
         self.how = columns, by_q and bool(c.states)
         self.shelves = shelves = c.once(self.how, lambda: Shelves(c, columns, by_q))
@@ -168,16 +169,18 @@ class _Arranged:
         self._row_maps(n_rows, norms=bool(weights))
         program = FrontProgram(np.zeros(1), np.zeros(0), 0, 0, 0, 0, 8)
         if weights == "metric":
-            head.at_weights = self.at
-            self.W[:], self.steps[:] = self.at + shelves.starts[:, 2], shelves.widths[:, 2]
-            self.at += int(shelves.sizes[2])
-            self._metric(c.weights_q if by_q else c.weights)
+            given = c.weights_q if by_q else c.weights
+            self._metric(given if metric is None else metric, np.ones(len(shelves.tables), dtype=bool))
+        elif weights == "mass" and factors and by_q and c.states:  # no projection moves them: W⁻¹ = 0
+            n = len(c.weights_q[0])
+            self._metric((np.full(n, -1), np.full(n, np.inf)), ~np.array(shelves.is_body))
         head.shelves, head.n_shelves = self.context.hold(self._shelf_words()), len(shelves.tables)
         if weights is not None:
             program = self._program()
             self.at += program.panels
         self.context.length = self.at
         head.redundant = c.redundant_q if by_q else c.redundant
+        head.at_gains = c.at_gains
         self._rooms(program, 0 if factors else self.at)
 
     def _parts(self, table: KindTable, name: str):
@@ -253,8 +256,12 @@ class _Arranged:
             setattr(head, f"from_{name}", self.context.hold(back))
             setattr(head, f"into_{name}", self.context.hold(turned(into)))
 
-    def _metric(self, given) -> None:
-        head = self.context.memory
+    def _metric(self, given, which: np.ndarray) -> None:
+        """W⁻¹ of the columns on some shelves is that of a metric."""
+        head, s = self.context.memory, self.shelves
+        head.at_weights = self.at
+        self.W[which], self.steps[which] = (self.at + s.starts[:, 2])[which], s.widths[which, 2]
+        self.at += int(s.sizes[2])
         places, factors = given
         head.metric = self.context.hold(places[self.into_c])
         head.factors = self.context.hold(factors[self.into_c], float)

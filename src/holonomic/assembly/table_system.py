@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import IncompatibleMethods
 from ..kernels import table_operators as kernels
+from ..kernels import table_terms
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import BY_V, LOADED
 from ..kernels.signatures import Fn
 from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
-from .collection import Collection, Context
+from .collection import Collection, Context, KindTable
 from .implicit_operators import OfFronts
 from .shelves import arrange
 from .watched_switches import watched_switches
+
+DENSE = 300  # bodies up to which matrices of the whole system are offered, for single looks
+
+
+class Arranged(NamedTuple):
+    """Operators of a collection, in a metric or in its own, and their contexts, which live as long: of rows by v, by q, others."""
+
+    collection: Collection
+    metric: tuple
+    operators: dict[Fn, Operator]
+    by_v: list[Context]
+    by_q: list[Context]
+    others: list[Context]
 
 
 class TableSystem(Operators):
@@ -44,7 +59,7 @@ class TableSystem(Operators):
 
     interpreted, tier = False, "tables"
     on_request = (Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT)
-    redundant = "minimum-norm"
+    redundant, takes_gains, takes_metrics = "minimum-norm", True, True
 
     def __init__(
         self, collect: Callable[[], Collection], functions: Sequence, labels, params: Mapping[str, float], coordinates, inputs,
@@ -61,7 +76,7 @@ class TableSystem(Operators):
         self._tables: Collection | None = None
         self._watch: Watch | None = None
         # models have addresses of what is in these
-        self._arranged: list[tuple[Collection, dict[Fn, Operator], dict[Fn, Context]]] = []
+        self._arranged: list[Arranged] = []
         self._fronts: list[tuple[Collection, OfFronts]] = []
 
     @property
@@ -142,12 +157,71 @@ class TableSystem(Operators):
 
     def operators(self, formulation) -> dict[Fn, Operator]:
         c = self.collection
-        known = next((operators for tables, operators, _ in self._arranged if tables is c), None)
-        known = self._arrange(c) if known is None else known
+        known = self._arranged_for(c, (), lambda: self._arrange(c))
         return known if formulation is None else known | self._of_fronts(c).newton(formulation.index)
 
     def requested(self) -> dict[Fn, Operator]:
         return self._of_fronts(self.collection).half_explicit()
+
+    def _arranged_for(self, c: Collection, metric: tuple, make: Callable[[], Arranged]) -> dict[Fn, Operator]:
+        known = next((each for each in self._arranged if each.collection is c and each.metric == metric), None)
+        if known is None:
+            known = make()
+            self._arranged.append(known)
+        return known.operators
+
+    def moves(self, metric, mass_at) -> dict[Fn, Operator]:
+        c = self.collection
+        if "mass" in (metric, mass_at and "mass") and c.massless:
+            raise IncompatibleMethods(
+                f"{self.name} measures moves by masses where all bodies have mass and inertia; here joints hold some that have "
+                "none. Use metric=None, or weights."
+            )
+        return self._arranged_for(c, (metric, mass_at), lambda: self._moved(c, metric, mass_at))
+
+    def _moved(self, c: Collection, metric, mass_at) -> Arranged:
+        """Moves onto the rows in a metric: of velocities, and of positions, where that is not the same."""
+        n, by_v, by_q = self.n_coordinates, [], []
+        made: dict[Fn, Operator] = {}
+        weights = np.array(metric) if isinstance(metric, tuple) else None
+        for level in ("VEL", "POS"):
+            of_q = level == "POS" and self._own_positions(c)
+            if level == "POS" and not of_q and mass_at is None:
+                continue  # velocity rows serve both
+            names = [(table, "main") for table in c.of(ROWS, SPEEDS)] if not of_q else self._rows_by_q(c)
+            how: dict[str, Any] = {"by": "q" if of_q else "v", "factors": True, "weights": "metric"}
+            if metric == "mass" or mass_at == level:
+                names, how["weights"] = [*((table, "main") for table in c.of(BODY)), *names], "mass"
+            elif weights is not None:
+                own = weights[:n] if of_q else weights[n:]
+                how["metric"] = np.full(len(own), -1), own
+            context = arrange(c, names, **how)
+            (by_q if of_q else by_v).append(context)
+            made |= self._moves_of(level, context, n if of_q else self.n_velocities)
+        return Arranged(c, (metric, mass_at), made, by_v, by_q, [])
+
+    @staticmethod
+    def _moves_of(level: str, context: Context, columns: int) -> dict[Fn, Operator]:
+        """The operators of moves that factor the rows of a context."""
+        kinds = {
+            "FACTOR": (kernels.table_factor, context.length), "SOLVE": (kernels.table_solve, columns),
+            "TANGENT": (kernels.table_tangent, columns), "INVERSE": (kernels.table_inverse, context.memory.n_rows),
+        }  # fmt: skip
+        return {
+            Fn[f"{level}_{name}"]: Operator(kernel.address, context.address, length) for name, (kernel, length) in kinds.items()
+        }
+
+    @staticmethod
+    def _own_positions(c: Collection) -> bool:
+        """Whether rows of positions are not those of velocities."""
+        return bool(c.norms is not None or c.n_speeds or c.states)
+
+    @staticmethod
+    def _rows_by_q(c: Collection) -> list[tuple[KindTable, str]]:
+        """Rows of positions, with the function that gives them by q."""
+        if c.norms is None:
+            return [(table, "main") for table in c.of(ROWS)]
+        return [*((table, "position") for table in c.of(ROWS)), (c.norms, "position")]
 
     def _of_fronts(self, c: Collection) -> OfFronts:
         known = next((made for tables, made in self._fronts if tables is c), None)
@@ -156,40 +230,40 @@ class TableSystem(Operators):
             self._fronts.append((c, known))
         return known
 
-    def _arrange(self, c: Collection) -> dict[Fn, Operator]:
+    def _arrange(self, c: Collection) -> Arranged:
         rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]
         bodies, forces = [(table, "main") for table in c.of(BODY)], [(table, "main") for table in c.of(FORCE)]
         energies = [(table, "energy") for table in c.of(BODY, FORCE) if "energy" in table.kind.functions]
         norms = [] if c.norms is None else [(c.norms, "position")]
         nq, nv, n = self.n_coordinates, self.n_velocities, c.n_rows
         n_position = len(self.constraint_labels) + len(self.invariant_labels)
-        plain = arrange(c, [*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms])
+        plain, across = arrange(c, [*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms]), arrange(c, rows)
         energy = arrange(c, energies)
         moves = arrange(c, rows, weights="metric", factors=True)
+        by_v, by_q = [moves], []
         made = {
             Fn.RESIDUAL: (kernels.table_residual, plain, n_position + n),
-            Fn.REACTIONS: (kernels.table_reactions, arrange(c, rows), nv),
+            Fn.REACTIONS: (kernels.table_reactions, across, nv),
             Fn.ENERGY: (kernels.table_energy, energy, 2),
-            Fn.VEL_FACTOR: (kernels.table_factor, moves, moves.length),
-            Fn.VEL_SOLVE: (kernels.table_solve, moves, nv),
-            Fn.VEL_TANGENT: (kernels.table_tangent, moves, nv),
         }
-        if not c.whole:
+        small = c.n_bodies <= DENSE and not c.of(LOADED)
+        if small or not c.whole:
             states = [(table, "main") for table in c.of(STATE)]
             field = arrange(c, [*bodies, *states, *forces, *rows], weights="mass")
-            made[Fn.FIELD] = kernels.table_field, field, nq + nv + n + 1
-        if norms or c.n_speeds or c.states:
-            name = "position" if norms else "main"
-            moves = arrange(c, [*((table, name) for table in c.of(ROWS)), *norms], by="q", weights="metric", factors=True)
-            made |= {
-                Fn.POS_FACTOR: (kernels.table_factor, moves, moves.length), Fn.POS_SOLVE: (kernels.table_solve, moves, nq),
-                Fn.POS_TANGENT: (kernels.table_tangent, moves, nq),
-            }  # fmt: skip
+            by_v.append(field)
+            if not c.whole:
+                made[Fn.FIELD] = kernels.table_field, field, nq + nv + n + 1
+            if small:
+                made[Fn.TERMS] = table_terms.table_terms, field, nq + nv * nv + nv + n * nv + n
         found = {fn: Operator(kernel.address, context.address, length) for fn, (kernel, context, length) in made.items()}
+        found |= self._moves_of("VEL", moves, nv)
+        if self._own_positions(c):
+            moves = arrange(c, self._rows_by_q(c), by="q", weights="metric", factors=True)
+            by_q.append(moves)
+            found |= self._moves_of("POS", moves, nq)
         if c.whole:
             found[Fn.FIELD] = self._of_fronts(c).field()
-        self._arranged.append((c, found, {fn: context for fn, (_, context, _) in made.items()}))
-        return found
+        return Arranged(c, (), found, by_v, by_q, [plain, across, energy])
 
     def learn_rank(self, fn: Fn, count: int | None) -> bool:
         c = self.collection
@@ -199,6 +273,19 @@ class TableSystem(Operators):
             return False
         self._set_rank(by_v, 0 if count is None else count)
         return True
+
+    @property
+    def without_terms(self) -> str:
+        return " with forces that follow reactions" if self.collection.n_bodies <= DENSE else f" beyond {DENSE} bodies"
+
+    @property
+    def measures_by_mass(self) -> bool:
+        return not self.collection.massless
+
+    @property
+    def ratio_tells(self) -> bool:
+        c = self.collection
+        return c.redundant == 0 and not c.whole and (c.redundant_q == 0 or not self._own_positions(c))
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -211,10 +298,9 @@ class TableSystem(Operators):
     def _set_rank(self, by_v: bool, count: int) -> None:
         c = self.collection
         if by_v:
-            c.redundant, functions = count, (Fn.FIELD, Fn.VEL_FACTOR)
+            c.redundant = count
         else:
-            c.redundant_q, functions = count, (Fn.POS_FACTOR,)
-        for contexts in (contexts for tables, _, contexts in self._arranged if tables is c):
-            for fn in functions:
-                if fn in contexts:
-                    contexts[fn].memory.redundant = count
+            c.redundant_q = count
+        for arranged in (each for each in self._arranged if each.collection is c):
+            for context in arranged.by_v if by_v else arranged.by_q:
+                context.memory.redundant = count

@@ -102,7 +102,16 @@ def advice(model, found: Indicators, kind: str) -> tuple[tuple[Advice, ...], tup
             gain = "unstable where the constraint changes fast, whatever the gain"
         avoid.append(Advice("Baumgarte with a large gain", gain, f"{AP} Sec. 3 and Table 4.1"))
         avoid.append(Advice("no stabilization", "the constraints drift polynomially", f"{AP} Sec. 3"))
-    return tuple(do), tuple(avoid)
+    return tuple(do if model.dense else _offered(do, model, implicit)), tuple(avoid)
+
+
+def _offered(do: list[Advice], model, implicit: str) -> list[Advice]:
+    """Of what is recommended what a model of operators takes."""
+    known = ["Index1", *(kind.__name__ for kind in model.formulations)]
+    found = [each for each in do if each.method.partition("(")[0] in known]
+    if found or len(known) == 1:
+        return found
+    return [Advice(f"{known[1]}() + {implicit} + Projection()", "the fewest equations that are there", "[HW96] Sec. VII.4")]
 
 
 def _projected(model, found: Indicators, implicit: str) -> Advice:

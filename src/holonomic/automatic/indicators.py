@@ -120,9 +120,12 @@ def indicators_at(model, t: float, x, data, rows=None, *, rtol: float = 1e-6, lo
     ahead = field(t + direction * apart, x + apart * f)
     step = min(accurate_step(motion(np.array([f, ahead]), apart, x, model.nq, model.nv), rtol), longest)
     step = step if np.isfinite(step) else 1.0  # at rest, and no interval known
-    J = _jacobian(lambda at: field(t, at), x)
     T = _tangent(model, t, x, data)
-    eigenvalues = np.linalg.eigvals(T.T @ J @ T) if np.all(np.isfinite(J)) and T.shape[1] else np.zeros(0, complex)
+    if model.dense:
+        J = _jacobian(lambda at: field(t, at), x) @ T
+    else:  # with rows that repeat others tables know accelerations on the constraints alone
+        J = _jacobian(lambda way: field(t, x + T @ way), np.zeros(T.shape[1])).reshape(-1, T.shape[1])
+    eigenvalues = np.linalg.eigvals(T.T @ J) if np.all(np.isfinite(J)) and T.shape[1] else np.zeros(0, complex)
     order = np.argsort(-np.abs(eigenvalues))
     common = {"t": float(t), "step": step, "eigenvalues": eigenvalues[order]}
     if isinstance(model.system, Dae):

@@ -80,8 +80,9 @@ EIGHTS = Layout(
             ("order", "address: place of each group of fronts in it"),
             ("groups", "how many"),
             ("redundant", "rows that repeat others; -1: not known yet"),
+            ("at_gains", "place in data of the factors of g and of g' that accelerations of rows are bent by"),
             ("weights_of", "address: for each end of eight elements with rows, whether its W⁻¹ is whole, and eight places of it"),
-            ("metric", "address: place in data of a length by which columns are weighed, or -1"),
+            ("metric", "address: place in data of a length by which columns are weighed, or -1; 0 where bodies give W⁻¹"),
             ("factors", "address: factors of that length's square, as numbers"),
             ("at_weights", "place of W⁻¹ where it is that of projections"),
             ("room", "numbers of room that a call takes"),
@@ -281,6 +282,21 @@ def rows_of(kinds, n_kinds, O, level, out, at_out):
                 put(out, to + 8 * i, eight(O, at + 8 * (level * m + i)))
             at += 8 * kinds[base + 6]
             to += 8 * m
+
+
+@leaf
+def bend_rows(kinds, n_kinds, O, by_g, by_rate):
+    """γ + by_rate g' + by_g g in the place of γ, of all rows that keep positions or velocities."""
+    for k in range(n_kinds):
+        base = KIND * k
+        if kinds[base] < ROWS or kinds[base] == NORMS:
+            continue
+        m, at = kinds[base + 5], kinds[base + 7]
+        for _ in range(kinds[base + 13]):
+            for i in range(at, at + 8 * m, 8):
+                gamma = eight(O, i + 16 * m)
+                put(O, i + 16 * m, gamma + eight(O, i + 8 * m) * by_rate + eight(O, i) * by_g)
+            at += 8 * kinds[base + 6]
 
 
 @leaf

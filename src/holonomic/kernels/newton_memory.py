@@ -41,6 +41,7 @@ NEWTON = Layout(
             ("states", "numbers of states, the last coordinates; as variables of the matrix they follow the velocities"),
             ("n_linear", "numbers of the linearized equations"),
             ("loaded", "whether forces follow multipliers"),
+            ("at_gains", "place in data of the factors of g and of g' that accelerations of rows are bent by"),
             ("turning", "lumps with coordinates that turn"),
             ("turned", "how many of these each has"),
             ("spun", "velocities that they are made of"),

@@ -126,7 +126,8 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
 
 @inner
 def rows_now(head, address, t, y, given, level, out):
-    """Of all rows their rates (level 1), or what the motion makes of their accelerations (2)."""
+    """Of all rows their rates (level 1), or what the motion makes of their accelerations (2), with Baumgarte's terms."""
+    by_g, by_rate = given[head.at_gains], given[head.at_gains + 1]
     nq, nv = head.nq, head.nv
     at_arg = nq + 2 * nv
     at_data, at_out = at_arg + head.most_arguments, at_arg + head.most_arguments + head.most_data
@@ -145,6 +146,8 @@ def rows_now(head, address, t, y, given, level, out):
             call_model_at(kinds[base + 19], 0, NO_MODE, t, T, at_arg, T, at_arg, D, T, at_out)
             for i in range(rows):
                 out[first[e] + i] = T[at_out + level * rows + i]
+                if level == 2 and (by_g != 0.0 or by_rate != 0.0):
+                    out[first[e] + i] += by_rate * T[at_out + rows + i] + by_g * T[at_out + i]
 
 
 @kernel(OPERATOR)

@@ -13,6 +13,7 @@ from ..native.types import f8, i8
 from .eights import (
     KIND,
     SPARE,
+    bend_rows,
     clear,
     copied,
     evaluate_kinds,
@@ -41,14 +42,14 @@ LOST = 1e-9  # residual beside its parts that no refinement takes away: the posi
 
 
 @inner
-def _room(head, context):
+def call_room(head, context):
     """Address of room for a call, 0 where there is none: the context's own, or, where another call has that, new memory."""
     address = exchange(whole_at(context, SPARE + 1), SPARE, 0)
     return address if address != 0 else take_room(head.room)
 
 
 @inner
-def _leave(head, context, address):
+def end_call(head, context, address):
     """Give room back."""
     if address == head.own_room:
         exchange(whole_at(context, SPARE + 1), SPARE, address)
@@ -63,7 +64,7 @@ def in_line(address):
 
 
 @inner
-def _elements(head, address, t, x, data, T, O):
+def elements_at(head, address, t, x, data, T, O):
     """Everything that elements give at a state."""
     into_places(whole_at(head.into_q, 1), x, 0, T, head.at_q, head.places_q)
     into_places(whole_at(head.into_v, 1), x, head.nq, T, head.at_v, head.places_v)
@@ -81,8 +82,16 @@ def _G_and_gamma(head, O, at_u, T, at_r):
 
 
 @inner
-def _GT(head, O, at_r, T, at_u):
+def forces_of_rows(head, O, at_r, T, at_u):
     times_GT(whole_at(head.kinds, 1), head.n_kinds, O, T, at_r, T, at_u, head.places_c, T, head.at_arg)
+
+
+@inner
+def bent_rows(head, kinds, O, data):
+    """γ with the terms of a stabilization, where it has some."""
+    by_g, by_rate = data[head.at_gains], data[head.at_gains + 1]
+    if by_g != 0.0 or by_rate != 0.0:
+        bend_rows(kinds, head.n_kinds, O, by_g, by_rate)
 
 
 @inner
@@ -120,11 +129,11 @@ def _substitute(head, O, T, at_r):
 def table_field(context, mode, t, a, b, data, out):
     """FIELD: (q', v', λ, ρ)."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     status = _field(head, in_line(address), t, numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1))
-    _leave(head, context, address)
+    end_call(head, context, address)
     return status
 
 
@@ -135,8 +144,9 @@ def _field(head, address, t, x, data, out):
     kinds, shelves = whole_at(head.kinds, 1), whole_at(head.shelves, 1)
     f, a, b, lam, r = head.at_f, head.at_a, head.at_b, head.at_s, head.at_r
     clear(T, f, head.places_v)
-    _elements(head, address, t, x, data, T, O)
+    elements_at(head, address, t, x, data, T, O)
     start_forces(kinds, head.n_kinds, shelves, O, T, f)
+    bent_rows(head, kinds, O, data)
     _weighed(head, O, T, f, a)  # M⁻¹ f
     least = 1.0
     if n > 0:
@@ -155,7 +165,7 @@ def _field(head, address, t, x, data, out):
             else:
                 _substitute(head, O, T, r)
                 plus(T, lam, T, r, rows)
-            _GT(head, O, lam, T, f)
+            forces_of_rows(head, O, lam, T, f)
             if head.redundant > 0:
                 _weighed(head, O, T, f, b)
                 _G(head, O, b, T, r)
@@ -194,7 +204,7 @@ def _consistent(head, O, T):
     copied(T, g, rows, T, r)
     for refinement in range(MOST_REFINEMENTS):
         _substitute(head, O, T, r)
-        _GT(head, O, r, T, head.at_f)
+        forces_of_rows(head, O, r, T, head.at_f)
         _weighed(head, O, T, head.at_f, head.at_b)
         _G(head, O, head.at_b, T, r)
         change = largest(from_rows, T, r, n)
@@ -220,18 +230,18 @@ def small_part(n):
 def table_residual(context, mode, t, a, b, data, out):
     """RESIDUAL: position rows, then velocity rows."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
     T, O, r = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1), numbers_at(out, 1)
-    _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    elements_at(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     kinds, first = whole_at(head.kinds, 1), head.n_position
     rows_of(kinds, head.n_kinds, O, 0, T, head.at_r)
     out_of_places(whole_at(head.into_position, 1), whole_at(head.from_position, 1), T, head.at_r, r, 0, head.places_rows)
     rows_of(kinds, head.n_kinds, O, 1, T, head.at_r)
     out_of_places(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), T, head.at_r, r, first, head.places_rows)
-    _leave(head, context, address)
+    end_call(head, context, address)
     return OK
 
 
@@ -239,18 +249,18 @@ def table_residual(context, mode, t, a, b, data, out):
 def table_reactions(context, mode, t, a, b, data, out):
     """REACTIONS: -Gᵀλ."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
     T, O = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1)
-    _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    elements_at(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     _given_rows(head, numbers_at(b, 1), T)
-    _GT(head, O, head.at_r, T, head.at_f)
+    forces_of_rows(head, O, head.at_r, T, head.at_f)
     v, places = numbers_at(out, 1), whole_at(head.from_v, 1)
     for i in range(head.nv):
         v[i] = -T[head.at_f + places[i]]
-    _leave(head, context, address)
+    end_call(head, context, address)
     return OK
 
 
@@ -264,12 +274,12 @@ def _given_rows(head, b, T):
 def table_energy(context, mode, t, a, b, data, out):
     """ENERGY: kinetic, potential; every element writes its own two numbers."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
     T, O, total = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1), numbers_at(out, 1)
-    _elements(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
+    elements_at(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
     total[0] = total[1] = 0.0
     kinds = whole_at(head.kinds, 1)
     for k in range(head.n_kinds):
@@ -278,7 +288,7 @@ def table_energy(context, mode, t, a, b, data, out):
             place = kinds[base + 7] + 16 * (e % kinds[base + 13]) + e // kinds[base + 13]
             total[0] += O[place]
             total[1] += O[place + 8]
-    _leave(head, context, address)
+    end_call(head, context, address)
     return OK
 
 
@@ -289,43 +299,52 @@ def table_energy(context, mode, t, a, b, data, out):
 def table_factor(context, mode, t, a, b, data, out):
     """FACTOR: F of the rows at x."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
     T, F, numbers_given = numbers_at(begin, head.room), numbers_at(out, 1), numbers_at(data, 1)
-    _elements(head, begin, t, numbers_at(a, 1), numbers_given, T, F)
-    metric, factors = whole_at(head.metric, 1), numbers_at(head.factors, 1)
-    inverse_metric(metric, factors, numbers_given, F, head.at_weights, head.places_c)
+    elements_at(head, begin, t, numbers_at(a, 1), numbers_given, T, F)
+    if head.metric != 0:
+        metric, factors = whole_at(head.metric, 1), numbers_at(head.factors, 1)
+        inverse_metric(metric, factors, numbers_given, F, head.at_weights, head.places_c)
     lengths(whole_at(head.kinds, 1), head.n_kinds, F, T, head.at_s)
     out_of_places(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), T, head.at_s, F, 1, head.places_rows)
     least, tiny = _eliminate(head, F, T)
     F[0] = -tiny if tiny > max(head.redundant, 0) else least  # below zero: how many rows repeat others
-    _leave(head, context, address)
+    end_call(head, context, address)
     return OK
+
+
+@inner
+def _multipliers(head, F, T):
+    """λ = S⁻¹ r, r in T, and W⁻¹Gᵀλ."""
+    r, lam, left, n, rows = head.at_r, head.at_s, head.at_g, head.n_rows, head.places_rows
+    from_rows = whole_at(head.from_rows, 1)
+    copied(T, r, rows, T, lam)
+    _substitute(head, F, T, lam)
+    forces_of_rows(head, F, lam, T, head.at_f)
+    _weighed(head, F, T, head.at_f, head.at_a)
+    if head.redundant != 0:
+        size, before = largest(from_rows, T, r, n), 0.0
+        for refinement in range(MOST_REFINEMENTS):
+            _G(head, F, head.at_a, T, left)
+            minus(T, r, T, left, rows, T, left)
+            most = largest(from_rows, T, left, n)
+            if not most > REFINED * size or (refinement > 0 and not most < 0.5 * before):
+                break
+            before = most
+            _substitute(head, F, T, left)
+            plus(T, lam, T, left, rows)
+            forces_of_rows(head, F, left, T, head.at_f)
+            _weighed(head, F, T, head.at_f, head.at_b)
+            plus(T, head.at_a, T, head.at_b, head.places_c)
 
 
 @inner
 def _way_back(head, F, T, out):
     """W⁻¹Gᵀ S⁻¹ r, r in T, in the order of the model."""
-    r, lam, n, rows, from_rows = head.at_r, head.at_s, head.n_rows, head.places_rows, whole_at(head.from_rows, 1)
-    copied(T, r, rows, T, lam)
-    _substitute(head, F, T, lam)
-    _GT(head, F, lam, T, head.at_f)
-    _weighed(head, F, T, head.at_f, head.at_a)
-    if head.redundant != 0:
-        size, before = largest(from_rows, T, r, n), 0.0
-        for refinement in range(MOST_REFINEMENTS):
-            _G(head, F, head.at_a, T, lam)
-            minus(T, r, T, lam, rows, T, lam)
-            left = largest(from_rows, T, lam, n)
-            if not left > REFINED * size or (refinement > 0 and not left < 0.5 * before):
-                break
-            before = left
-            _substitute(head, F, T, lam)
-            _GT(head, F, lam, T, head.at_f)
-            _weighed(head, F, T, head.at_f, head.at_f)
-            plus(T, head.at_a, T, head.at_f, head.places_c)
+    _multipliers(head, F, T)
     out_of_places(whole_at(head.into_c, 1), whole_at(head.from_c, 1), T, head.at_a, out, 0, head.places_c)
     return OK
 
@@ -334,14 +353,30 @@ def _way_back(head, F, T, out):
 def table_solve(context, mode, t, a, b, data, out):
     """SOLVE: a = F, b = r -> W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁻¹ r."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
     T = numbers_at(begin, head.room)
     _given_rows(head, numbers_at(b, 1), T)
     _way_back(head, numbers_at(a, 1), T, numbers_at(out, 1))
-    _leave(head, context, address)
+    end_call(head, context, address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_inverse(context, mode, t, a, b, data, out):
+    """INVERSE: a = F, b = r -> (G W⁻¹ Gᵀ)⁻¹ r."""
+    head = see(numbers_at(context, 1))
+    address = call_room(head, context)
+    if address == 0:
+        return NOT_FINITE
+    T = numbers_at(in_line(address), head.room)
+    _given_rows(head, numbers_at(b, 1), T)
+    _multipliers(head, numbers_at(a, 1), T)
+    into, back = whole_at(head.into_rows, 1), whole_at(head.from_rows, 1)
+    out_of_places(into, back, T, head.at_s, numbers_at(out, 1), 0, head.places_rows)
+    end_call(head, context, address)
     return OK
 
 
@@ -349,7 +384,7 @@ def table_solve(context, mode, t, a, b, data, out):
 def table_tangent(context, mode, t, a, b, data, out):
     """TANGENT: a = F, b = e -> W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁻¹ G e."""
     head = see(numbers_at(context, 1))
-    address = _room(head, context)
+    address = call_room(head, context)
     if address == 0:
         return NOT_FINITE
     begin = in_line(address)
@@ -357,5 +392,5 @@ def table_tangent(context, mode, t, a, b, data, out):
     into_places(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
     _G(head, F, head.at_f, T, head.at_r)
     _way_back(head, F, T, numbers_at(out, 1))
-    _leave(head, context, address)
+    end_call(head, context, address)
     return OK

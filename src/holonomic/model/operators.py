@@ -26,6 +26,7 @@ from .system import MadeModels
 
 # what runs and results cannot do without: the field, the rows, moves onto them, energies and reactions
 LEAST = (Fn.FIELD, Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT, Fn.ENERGY, Fn.REACTIONS)
+MOST_TO_PASS = 600  # velocities up to which singular positions are passed: 8 MB of matrices then
 POSITION = (Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT)  # and these, where they are not those of velocity rows
 
 
@@ -61,6 +62,10 @@ class Operators:
         They stand first in data, in this order, arrays row by row; a sweep changes them there.
     coordinates : sequence of str, optional
         Names of the coordinates.
+    takes_metrics : bool
+        Whether `moves` gives moves onto the rows in other metrics.
+    takes_gains : bool
+        Whether FIELD has γ + α₁ (G v + g_t) + α₀ g in the place of γ, with (α₀, α₁) where `ModelBase.data_places` has gains.
     has_constant_mass, has_velocity_forces : bool
         Whether the mass matrix never changes, and whether forces depend on velocities; symplectic methods ask.
     """
@@ -80,6 +85,9 @@ class Operators:
     inputs: Mapping[str, Any] | None = None
     outputs: Mapping[str, Any] | None = None
     resolver: Any = None
+    without_terms: str = ""  # where it has no TERMS, in words
+    takes_metrics: bool = False
+    takes_gains: bool = False
     has_constant_mass: bool = False
     has_velocity_forces: bool = True
     kinematics: Any = None
@@ -106,6 +114,14 @@ class Operators:
     def watching(self, events: dict[Fn, Operator]) -> dict[Fn, Operator]:
         """Return EVENTS and EVENT_RATES of events, whose operators are given where there are any, and behind them of switches."""
         raise NotImplementedError(f"{type(self).__name__} does not say what is watched of its switches")
+
+    def moves(self, metric: str | tuple[float, ...] | None, mass_at: str | None) -> dict[Fn, Operator]:
+        """Return the operators of moves onto the rows, POS_* and VEL_*, in another metric.
+
+        `metric`: None, that of the operators' own; "mass"; or weights of (q, v). At the level `mass_at`, "POS" or "VEL", it is
+        "mass" in any case.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has one metric")
 
     def rates(self, stage):
         """Return q' and the rates of states on the symbols of a `TraceStage`; v, where there is nothing else."""
@@ -140,6 +156,16 @@ class Operators:
     def content(self) -> str | None:
         """A name of the equations: equal names, equal equations. None where nothing can be told."""
         return None
+
+    @property
+    def measures_by_mass(self) -> bool:
+        """Whether `moves` knows the metric "mass"."""
+        return self.takes_metrics
+
+    @property
+    def ratio_tells(self) -> bool:
+        """Whether the pivot ratio of FIELD falls with the square of the distance from a singular position, and nowhere else."""
+        return not any(self.rank)
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -239,6 +265,14 @@ class OperatorModel(ModelBase):
     def is_current(self) -> bool:
         return self.system.is_current()
 
+    @property
+    def has_terms(self) -> bool:  # type: ignore[override]
+        return Fn.TERMS in self.offered(None)
+
+    @property
+    def may_pass(self) -> bool:  # type: ignore[override]
+        return self.has_terms and self.nv <= MOST_TO_PASS and self.system.ratio_tells
+
     def offered(self, formulation) -> dict[Fn, Operator]:
         """The operators there are, of the states or with those of a formulation."""
         if formulation not in self._offered:
@@ -256,24 +290,27 @@ class OperatorModel(ModelBase):
         if set(self.system.on_request) & set(wanted) - set(there):
             there |= self.system.requested()
             self._offered[variant.formulation] = dict(there)
+        if variant.metric is not None or variant.mass_at is not None:
+            there |= self.system.moves(variant.metric, variant.mass_at)
         if variant.events or variant.switching:
             events = self._watching(variant.events) if variant.events else {}
             there |= self.system.watching(events) if variant.switching else events
-        missing = [fn.name for fn in wanted if self._really(fn) not in there]
+        missing = [fn.name for fn in wanted if self._really(fn, variant) not in there]
         if missing:
             raise IncompatibleMethods(f"{self.name} does not offer {', '.join(missing)}, which is needed here.")
         fns: list = [None if self.interpreted else 0] * (2 * N_FUNCTIONS)
         lengths = {}
         for fn in wanted:
-            fns[2 * fn], fns[2 * fn + 1], lengths[fn] = there[self._really(fn)]
+            fns[2 * fn], fns[2 * fn + 1], lengths[fn] = there[self._really(fn, variant)]
         if not self.interpreted:
             return np.array(fns, dtype=np.int64), lengths
         fns[2 * Fn.CAREFUL] = judge_field.py
         return tuple(fns), lengths
 
-    def _really(self, fn: Fn) -> Fn:
+    def _really(self, fn: Fn, variant: Variant = PLAIN) -> Fn:
         """Position rows have the factors of velocity rows, where all of them are the same."""
-        return Fn[fn.name.replace("POS_", "VEL_")] if self.shared and fn.name.startswith("POS_") else fn
+        shared = self.shared and variant.mass_at is None
+        return Fn[fn.name.replace("POS_", "VEL_")] if shared and fn.name.startswith("POS_") else fn
 
     def tapes(self, wanted, variant: Variant = PLAIN):
         """Refused: addresses mean nothing on a GPU or in another process."""

@@ -409,7 +409,7 @@ class Collector:
             masses = tuple(self._mass_keys(body.name) for body in self.m.bodies.values())
             mass = mass_function(self.kit.mass_block, self.kit.NV, masses, tuple(held_point_masses(self.m)))
             check_masses(self.m, SimpleNamespace(mass=mass, params=self.params), self.q)
-        self.collection.whole = True
+        self.collection.whole = self.collection.massless = True
 
     def _add_force(self, force, first: int = 0) -> None:
         parts, reader = parts_of(self.m, force), self.readers[force.name]

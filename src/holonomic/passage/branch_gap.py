@@ -18,6 +18,11 @@ ROUNDS = 8
 NARROW_MISS, UNKNOWN = 1, 2
 
 
+def room_of_misses(nq, nv, nl, nh):
+    """Numbers of workspace that `misses` takes: the terms, and what `part` has behind them."""
+    return nq + nv * nv + nv + nl * nv + nl + nv * nh + 7 * nh + nv
+
+
 @leaf
 def part(W, count, nv, nh):
     """Room behind the terms: Gᵀ, factors of reflections, residuals, workspace, the order of the rows, a step, lengths."""

@@ -76,15 +76,16 @@ def check_offered(choice: Choice, integrator, stabilization, events, model) -> N
     """Refuse what a model of operators does not offer: other metrics, terms inside the field, impacts, other operators."""
     i, s = choice.integrator, choice.stabilization
     other = {
-        "a metric of its own": stabilization.metric is not None, "terms inside the field": stabilization.gains is not None,
+        "a metric of its own": stabilization.metric is not None and not model.system.takes_metrics,
+        "terms inside the field": stabilization.gains is not None and not (stabilization.baumgarte and model.system.takes_gains),
         "directions of its own": stabilization.direction is not None,
     }  # fmt: skip
     for what in (what for what, asked in other.items() if asked):
         raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
-    for name in (name for name, event in events.items() if event.then is not None):
+    for name in (name for name, event in events.items() if event.then is not None and not model.has_terms):
         raise IncompatibleMethods(
             f"event {name!r} has then=, and what constraints give velocities at once takes the mass matrix, which "
-            f"{model.name} does not offer. Let it end the run, and begin a new one with q0 and v0."
+            f"{model.name} does not offer{model.system.without_terms}. Let it end the run, and begin a new one with q0 and v0."
         )
     formulation = choice.formulation if i.takes == "residual" else None
     of_newton = () if formulation is None else (*integrator.unrolls, *integrator.asks_own)

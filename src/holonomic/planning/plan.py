@@ -34,6 +34,7 @@ from ..model.compiled import Variant
 from ..model.dae import Dae
 from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
+from ..passage.branch_gap import room_of_misses
 from .choice import Choice
 from .fit import check_fit
 from .offered import along_multipliers, check_offered, check_traced, metric_of
@@ -219,6 +220,8 @@ class Plan:
         at = 0
         if model.dense:
             at = dense_work(nq, nv, nl) if selector is None else dense_work(nq, *self._selected)
+        elif self.crosses:
+            at = room_of_misses(nq, nv, nl, int(size.nh))
         if selector is not None:
             at += select_work(*self._selected)
         size.at_position = at
@@ -311,7 +314,7 @@ class Plan:
         """Whether singular positions are passed: explicit stages, adaptive steps, states on the constraints."""
         return (
             self.integrator.nodes is not None and self.integrator.errors > 0 and self.choice.step is None
-            and self.n_lam > 0 and self.model.nv > 0 and self.choice.stabilization.passes_singular_positions and self.model.dense
+            and self.n_lam > 0 and self.model.nv > 0 and self.choice.stabilization.passes_singular_positions and self.model.may_pass
         )  # fmt: skip
 
     @cached_property
@@ -320,7 +323,7 @@ class Plan:
         return (
             not self.crosses and self.integrator.errors > 0 and self.choice.step is None and self.n_lam > 0
             and self.model.nv > 0 and (self.choice.integrator.implicit or self.choice.stabilization.acts == "step")
-            and self.model.dense
+            and self.model.may_pass
         )  # fmt: skip
 
     @property

@@ -61,7 +61,7 @@ def way_past(run) -> str:
     if run.memory.crosses or run.plan.model.is_ode:
         return ""
     fixed = "" if run.plan.choice.step is None else " and without step="
-    if run.plan.tier == "tables":
+    if not run.plan.model.may_pass:
         return f' Use compile="now" with DOP853() and Projection(){fixed}, which passes such positions.'
     return f" Use DOP853() with Projection(){fixed}, which passes such positions."
 

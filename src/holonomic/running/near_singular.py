@@ -28,7 +28,7 @@ def passed_singular(sol) -> str | None:
     memory, noted = sol.trail.memory, sol.trail.noted
     if not without_passage(sol.trail.plan.model, memory.crosses):
         return None
-    if not sol.trail.plan.model.dense:
+    if not sol.trail.plan.model.may_pass:
         return _by_ratio(sol.trail.plan.model, memory)
     place = _of_least_ratio(memory, noted)
     return None if place is None else near_singular(sol.trail.plan, sol.trail.start, place, sol.trail.data)

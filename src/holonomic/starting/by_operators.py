@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import (
-    BadArgument,
     IncompatibleMethods,
     InconsistentState,
     NotFinite,
@@ -20,7 +19,7 @@ from ..errors import (
 from ..kernels.evaluate import RHO_REFINED
 from ..kernels.signatures import Fn
 from ..model.refusals import warn
-from .rank import RHO_FULL_RANK
+from .rank import NOTHING, RHO_FULL_RANK, rank_by_rows, redundant_rows, terms, warn_of_redundant
 
 NEARBY = 1e-10  # how near to its constraints such a position has to be
 SPREAD = 1e-3  # of coordinates: how far away rank is looked at again
@@ -72,12 +71,8 @@ class Look:
         return self._ways(Fn.VEL_SOLVE, self.velocity)
 
 
-def consistent(model, t, q, v, data, tol: float, initial: str, hold, redundant: str | None) -> tuple[np.ndarray, np.ndarray]:
+def consistent(model, t, q, v, data, tol: float, initial: str, redundant: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities on the constraints, or say why not."""
-    if initial == "impact":
-        raise BadArgument(f'initial="impact" needs the mass matrix, which {model.name} does not offer. Use initial="project".')
-    if hold is not None:
-        raise BadArgument(f"hold= needs the Jacobian of the constraints, which {model.name} does not offer. Leave it out.")
     most, fastest = tol * max(1.0, float(np.linalg.norm(q))), tol * max(1.0, float(np.linalg.norm(v)))
     here = Look(model, t, q, v, data)
     _examine(model, t, q, v, data, redundant)
@@ -108,11 +103,7 @@ def _examine(model, t, q, v, data, redundant: str | None) -> None:
             raise IncompatibleMethods(f'{model.name} keeps all rows: redundant="drop" is not for it. Use redundant="minimum-norm".')
         if not known:
             _refuse_singular(model, t, q, v, data)
-        warn(
-            f"{count} of {model.n_lam} constraint rows are redundant. The motion is unique, the reactions of joints that carry the "
-            "same load are not (the smallest are given).",
-            RedundancyWarning,
-        )
+        _name_redundant(model, t, q, v, data, count)
     if known:
         return
     rho = float(model.evaluate(Fn.FIELD, t, x, np.zeros(0), data)[-1])
@@ -122,6 +113,24 @@ def _examine(model, t, q, v, data, redundant: str | None) -> None:
             'though rows are independent). Use compile="now".'
         )
     model.note_examined(data)
+
+
+def _name_redundant(model, t, q, v, data, count: int) -> None:
+    """Warn of rows that repeat others, by their labels where there is a matrix to look at."""
+    known = model.redundancy_of(data)
+    G = terms(model, t, q, v, data)[2] if model.has_terms and known is None else np.zeros((0, 0))
+    if len(G) and np.linalg.norm(G, axis=1).min() > NOTHING:
+        order, rank = rank_by_rows(G)[1], model.n_lam - count
+        known = redundant_rows(model.row_labels, G, tuple(sorted(int(row) for row in order[:rank])))
+        model.note_redundancy(data, known)
+    if known is not None:
+        warn_of_redundant(model.row_labels, known, "minimum-norm")
+        return
+    warn(
+        f"{count} of {model.n_lam} constraint rows are redundant. The motion is unique, the reactions of joints that carry the "
+        "same load are not (the smallest are given).",
+        RedundancyWarning,
+    )
 
 
 def _refuse_singular(model, t, q, v, data) -> None:

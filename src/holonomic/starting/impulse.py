@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InconsistentState
+from ..kernels.signatures import Fn
+from ..model.model_base import Variant
 from .rank import terms
 
 OFF = 1e-8  # how far off the constraints an impact may find the position: where an event was located, not where it is typed
 RANK = 1e-12  # of the scaled saddle-point matrix, and of the rows in the mass metric
+BY_MASS = Variant(metric="mass")
 LEFT = 1e-9  # of the velocity, that may be left of the rows
 
 
@@ -44,6 +47,8 @@ def impulse(model, t: float, q, v, missing, data, kept=None) -> tuple[np.ndarray
     InconsistentState
         No velocity meets all rows.
     """
+    if not model.dense and model.system.measures_by_mass:
+        return _by_operators(model, t, q, v, missing, data)
     M, _, G, _ = terms(model, t, q, v, data)
     # scaled to unit diagonal of M and unit rows of G, so that the rank test sees angles, not units
     diagonal = np.diag(M)
@@ -54,18 +59,33 @@ def impulse(model, t: float, q, v, missing, data, kept=None) -> tuple[np.ndarray
     right = np.concatenate([np.zeros(model.nv), -missing * rows])
     solved = np.linalg.lstsq(saddle, right, rcond=RANK)[0]
     change, lam = by * solved[: model.nv], rows * solved[model.nv :]
-    left = np.abs(missing + G @ change) / np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    _check_left(model, t, v, np.abs(missing + G @ change) / np.maximum(np.linalg.norm(G, axis=1), 1e-300))
+    if kept is not None:
+        carried = np.zeros(len(G))
+        carried[list(kept)] = np.linalg.lstsq(scaled[list(kept)].T, scaled.T @ (lam / rows), rcond=RANK)[0]
+        return v + change, Impact(q, -G * (rows * carried)[:, None])
+    return v + change, Impact(q, -G * _shortest(scaled, rows, lam)[:, None])
+
+
+def _check_left(model, t: float, v, left: np.ndarray) -> None:
+    """Refuse velocities that leave too much of a row, as a velocity."""
     if not np.max(left, initial=0.0) <= LEFT * max(1.0, float(np.linalg.norm(v))):
         worst = model.row_labels[int(np.argmax(left))]
         raise InconsistentState(
             f"no impulse meets the velocity level of constraint {worst!r} at t = {t:.6g}. Check how it depends on t, and "
             "whether rows that repeat each other ask for different velocities."
         )
-    if kept is not None:
-        carried = np.zeros(len(G))
-        carried[list(kept)] = np.linalg.lstsq(scaled[list(kept)].T, scaled.T @ (lam / rows), rcond=RANK)[0]
-        return v + change, Impact(q, -G * (rows * carried)[:, None])
-    return v + change, Impact(q, -G * _shortest(scaled, rows, lam)[:, None])
+
+
+def _by_operators(model, t: float, q, v, missing, data) -> tuple[np.ndarray, Impact]:
+    """The same by moves onto the rows in the metric of masses; where rows repeat others, these give the smallest Λ."""
+    nothing = np.zeros(0)
+    F = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), nothing, data, BY_MASS)
+    change = -model.evaluate(Fn.VEL_SOLVE, t, F, missing, data, BY_MASS)
+    lam = model.evaluate(Fn.VEL_INVERSE, t, F, missing, data, BY_MASS)
+    after = model.evaluate(Fn.RESIDUAL, t, np.concatenate([q, v + change]), nothing, data)[-len(missing) :]
+    _check_left(model, t, v, np.abs(after) * F[1 : 1 + len(missing)])
+    return v + change, Impact(q, -terms(model, t, q, v, data)[2] * lam[:, None])
 
 
 def _shortest(scaled: np.ndarray, rows: np.ndarray, lam: np.ndarray) -> np.ndarray:

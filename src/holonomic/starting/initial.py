@@ -108,8 +108,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if model.is_ode:
         return Start(q, v)
     if not model.dense:
-        q1, v1 = by_operators.consistent(model, t, q, v, data, max(tol, LEAST_TOLERANCE), initial, hold, redundant)
-        return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - v)))
+        return _by_operators(model, t, q, v, data, tol, initial, held, redundant)
     examined = model.examined(data)
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
         return Start(q, v, moved_w=moved_w)
@@ -121,6 +120,28 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
         refuse_massless(model, t, start.q, start.v, data)
         model.note_examined(data)
     return start
+
+
+def _by_operators(model, t, q, v, data, tol, initial, held, redundant) -> Start:
+    """The same by the operators of a model; matrices are looked at where coordinates are held, and at impacts."""
+    free, tol, impact = v, max(tol, LEAST_TOLERANCE), None
+    if (held.any() or initial == "impact") and not model.has_terms:
+        what = "hold= needs the Jacobian of the constraints" if held.any() else 'initial="impact" needs the mass matrix'
+        way = "Leave it out." if held.any() else 'Use initial="project".'
+        raise BadArgument(f"{what}, which {model.name} does not offer{model.system.without_terms}. {way}")
+    if initial == "impact":
+        _check_position(model, t, q, v, data, OFF)
+    q1, v1 = by_operators.consistent(model, t, q, v, data, tol, "project" if initial == "impact" else initial, redundant)
+    if held.any():
+        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
+        v1 = _project_velocity(model, t, q1, v, data, held)
+    if initial == "impact":
+        v1, impact = v, Impact(q1, np.zeros((0, model.nv)))
+        if model.n_lam:
+            v1, impact = impulse(model, t, q1, v, residuals(model, t, q1, v, data)[1], data)
+    known = model.redundancy_of(data)
+    shared = {} if known is None else {"not_unique": known[1], "redundant": "minimum-norm"}
+    return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - free)), impact=impact, **shared)
 
 
 def with_w_solved(model, t, q, v, data) -> np.ndarray:

@@ -60,7 +60,7 @@ def rank_by_rows(G: np.ndarray, tolerance: float = RANK_TOLERANCE) -> tuple[int,
     from scipy.linalg import qr
 
     norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
-    _, R, order = qr((G / norms[:, None]).T, mode="economic", pivoting=True)
+    R, order = qr((G / norms[:, None]).T, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > tolerance * max(diagonal[0], 1e-300))) if len(diagonal) else 0
     return rank, order
@@ -136,21 +136,29 @@ def independent_rows(model, t, q, v, data, redundant: str | None, project):
             f"at t = {t:g} the constraint Jacobian has rank {rank} of {m}: {listed}. {remove}{away}, or pass "
             f'redundant="minimum-norm" (reactions of {these} are then not unique).'
         )
+    warn_of_redundant(model.row_labels, known, redundant)
+    return kept, involved
+
+
+def warn_of_redundant(labels, known: tuple, redundant: str) -> None:
+    """Warn of rows that repeat others; `known` is what `redundant_rows` gives."""
+    kept, involved, repeats = known
     how = "the smallest are given" if redundant == "minimum-norm" else "as many rows as are redundant carry none"
-    if many:
+    if len(involved) > FEW:
         text = (
             f"they are among {rows_in_short(involved)}. The motion is unique, the reactions there are not ({how}). Where you "
-            f"need them, leave out {_most(model.row_labels, kept)}; diagnose() lists all rows."
+            f"need them, leave out {_most(labels, kept)}; diagnose() lists all rows."
         )
     else:
         text = f"{'; '.join(repeats)}. Their reactions are not unique ({how})."
-    warn(f"{m - rank} of {m} constraint rows are redundant: {text}", RedundancyWarning)
-    return kept, involved
+    warn(f"{len(labels) - len(kept)} of {len(labels)} constraint rows are redundant: {text}", RedundancyWarning)
 
 
 def _most(labels, kept) -> str:
     """The rows that repeat others, by what they belong to."""
-    return _and(f"{count} of {name!r}" for name, count in by_part(set(range(len(labels))) - set(kept), labels).items())
+    counts = by_part(set(range(len(labels))) - set(kept), labels)
+    named = [f"{count} of {name!r}" for name, count in counts.items()]
+    return _and(named if len(named) <= FEW else [*named[:FEW], f"rows of {len(named) - FEW} more"])
 
 
 def _and(names) -> str:
@@ -170,10 +178,13 @@ def _redundancy(model, t, q, v, data, G, rank: int, project) -> tuple[tuple[int,
                 f"the start is a singular position: the constraint Jacobian has rank {rank} of {m} there, but "
                 f"{near_rank} nearby. Start from another position, for example a little further along the motion."
             )
-    kept = lasting_rows(model, t, q, v, data, rank, project)
-    dropped = sorted(set(range(m)) - set(kept))
-    labels = model.row_labels
-    partners = {row: _partners(G, row, kept) for row in dropped}
+    return redundant_rows(model.row_labels, G, lasting_rows(model, t, q, v, data, rank, project))
+
+
+def redundant_rows(labels, G: np.ndarray, kept: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
+    """The rows that are kept, labels of those whose multipliers are not unique, and what repeats what."""
+    dropped = sorted(set(range(len(G))) - set(kept))
+    partners = dict(zip(dropped, _partners(G, dropped, kept), strict=True))
     repeats = [
         f"{labels[row]!r} repeats {'' if len(others) == 1 else 'a combination of '}{_listed(labels, others)}"
         for row, others in partners.items()
@@ -219,13 +230,17 @@ def check_redundant(redundant) -> None:
         raise BadArgument(f'redundant={redundant!r}: choose "minimum-norm" or "drop".')
 
 
-def _partners(G: np.ndarray, row: int, kept: tuple[int, ...]) -> list[int]:
-    """The kept rows of which another one is made, the most important first."""
-    kept = list(kept)
-    norms = np.linalg.norm(G, axis=1)
-    weights = np.linalg.lstsq((G[kept] / norms[kept, None]).T, G[row] / norms[row], rcond=None)[0]
-    ranked = np.argsort(-np.abs(weights))
-    return [kept[i] for i in ranked if abs(weights[i]) > 1e-6 * np.max(np.abs(weights))]
+def _partners(G: np.ndarray, rows: list[int], kept: tuple[int, ...]) -> list[list[int]]:
+    """The kept rows of which each of some others is made, the most important first."""
+    from scipy.linalg import solve_triangular
+
+    scaled = G / np.linalg.norm(G, axis=1)[:, None]
+    Q, R = np.linalg.qr(scaled[list(kept)].T)  # they are independent
+    weights, found = solve_triangular(R, Q.T @ scaled[rows].T), []
+    for own in np.abs(weights.T):
+        ranked = np.argsort(-own, kind="stable")
+        found.append([kept[i] for i in ranked if own[i] > 1e-6 * np.max(own)])
+    return found
 
 
 def _listed(labels, rows) -> str:

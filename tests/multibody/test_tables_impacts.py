@@ -1,0 +1,99 @@
+"""Impacts on tables: at a start, by events that map the state; and coordinates that are held."""
+
+import numpy as np
+import pytest
+
+from holonomic import DOP853, Event, load, simulate, sweep
+from holonomic.errors import BadArgument, IncompatibleMethods, InconsistentState
+
+from .machines import four_bar, planetary_gear, slider_crank
+from .test_tables import arm, ball_chain, chain, sleigh
+from .test_tables_know_all import point_on_two_pins
+
+HOW = {"integrator": DOP853(), "save_at": 3}
+
+
+def pushed(m):
+    """Where a mechanism stands, and velocities that its joints do not allow."""
+    return m.assembly.q, m.assembly.v + np.random.default_rng(3).uniform(-1, 1, len(m.assembly.v))
+
+
+@pytest.mark.parametrize("make", [slider_crank, sleigh, arm, lambda: ball_chain(3), point_on_two_pins],
+                         ids=["slider-crank", "sleigh", "arm", "ball chain", "a body without inertia"])  # fmt: skip
+def test_impulses_at_a_start_are_those_of_compiled_code(make):
+    q, v = pushed(make())
+    sol, known = (simulate(make(), 0.05, q0=q, v0=v, initial="impact", compile=tier, **HOW) for tier in ("never", "now"))
+    assert sol.v[0] == pytest.approx(known.v[0], abs=1e-12) and sol.impulses == pytest.approx(known.impulses, abs=1e-12)
+    for name in make().joints:
+        assert sol[name].impulse == pytest.approx(known[name].impulse, abs=1e-12)
+    assert np.abs(sol.q - known.q).max() < 1e-7 and sol.plan.tier == "tables"
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
+def test_rows_that_repeat_others_share_an_impulse():
+    for make in (lambda: planetary_gear(5.0), lambda: four_bar(3)):
+        q, v = pushed(make())
+        sol, known = (simulate(make(), 0.02, q0=q, v0=v, initial="impact", compile=tier, **HOW) for tier in ("never", "now"))
+        assert sol.v[0] == pytest.approx(known.v[0], abs=1e-12) and sol.impulses == pytest.approx(known.impulses, abs=1e-12)
+        # the smallest, to 1e-16/ε
+        assert sol.trail.impact.by_row == pytest.approx(known.trail.impact.by_row, abs=1e-6)
+
+
+def test_an_impact_moves_no_position():
+    q, v = pushed(slider_crank())
+    with pytest.raises(InconsistentState, match=r"Correct q0: an impact changes velocities alone\."):
+        simulate(slider_crank(), 0.1, q0=q + 1e-3, v0=v, initial="impact", compile="never")
+
+
+def kicked():
+    """A chain whose last link is thrown back where it falls below a height."""
+
+    def back(q, v):
+        return q, v * np.where(np.arange(len(v)) == 10, -0.8, 1.0)
+
+    return chain(4, length=0.3), {"floor": Event(lambda q: q[10] + 0.5, direction="falling", then=back)}
+
+
+def test_events_that_map_the_state_act_as_on_compiled_code(tmp_path):
+    m, events = kicked()
+    sol, known = (simulate(m, 0.8, events=events, compile=tier, integrator=DOP853(), save_at=9) for tier in ("never", "now"))
+    log, other = sol.events["floor"], known.events["floor"]
+    assert len(log.t) == len(other.t) >= 3 and log.t == pytest.approx(other.t, abs=1e-8)
+    assert log.impulses == pytest.approx(other.impulses, abs=1e-6) and np.abs(sol.q - known.q).max() < 1e-7
+    assert np.abs(sol.drift["velocity"]).max() < 1e-10
+    sol.save(tmp_path / "run.nc")
+    assert np.array_equal(load(tmp_path / "run.nc").events["floor"].impulses, log.impulses)
+
+
+def test_members_of_a_sweep_of_tables_begin_with_impacts():
+    m = four_bar()
+    q, v = pushed(m)
+    how = {"params": {"b.mass": [0.5, 2.0]}, "q0": q, "v0": v, "initial": "impact", "progress": False} | HOW
+    runs, known = (sweep(m, 0.05, compile=tier, **how) for tier in ("never", "now"))
+    assert not runs.failed and np.abs(runs.q - known.q).max() < 1e-7
+    assert runs.impulses == pytest.approx(known.impulses, abs=1e-12)
+    m, events = kicked()
+    how = {"params": {"link 3.mass": [0.1, 0.3]}, "events": events, "save_at": 3, "integrator": DOP853(), "progress": False}
+    runs, known = (sweep(m, 0.6, compile=tier, **how) for tier in ("never", "now"))
+    assert not runs.failed and np.abs(runs.q - known.q).max() < 1e-7
+
+
+@pytest.mark.parametrize("make", [four_bar, lambda: ball_chain(3)], ids=["four-bar", "ball chain"])
+def test_coordinates_that_are_held_stay(make):
+    q, v = pushed(make())
+    off = q + 1e-3 * np.random.default_rng(0).uniform(-1, 1, len(q))
+    how = {"q0": off, "v0": v, "initial": "project", "hold": [2]} | HOW
+    sol, known = (simulate(make(), 0.05, compile=tier, **how) for tier in ("never", "now"))
+    assert sol.q[0][2] == off[2] and sol.q[0] == pytest.approx(known.q[0], abs=1e-10)
+    assert sol.v[0] == pytest.approx(known.v[0], abs=1e-9)
+
+
+def test_beyond_three_hundred_bodies_impacts_are_refused():
+    m, (_, events) = chain(301), kicked()
+    with pytest.raises(IncompatibleMethods, match=r"^event 'floor' has then=.* the mechanism as tables does not offer beyond 300"):
+        simulate(m, 0.1, compile="never", events=events)
+    with pytest.raises(BadArgument, match=r'^initial="impact" needs the mass matrix, which the mechanism as tables does not offer '
+                       r'beyond 300 bodies\. Use initial="project"\.$'):  # fmt: skip
+        simulate(m, 0.1, compile="never", initial="impact")
+    with pytest.raises(BadArgument, match=r"^hold= needs the Jacobian of the constraints, which the mechanism as tables does not "):
+        simulate(m, 0.1, compile="never", initial="project", hold=[0])
