@@ -29,6 +29,7 @@ class OfFronts:
         bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
         self._linear = self._linearized(bare)
         self._newton: dict[int, NewtonTables] = {}
+        self._ends: dict[int, NewtonTables] = {}
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
         if c.redundant != 0 and c.n_rows:
             self.dropped = self._replaced(waits=~self.dropped, looks=1)[0]
@@ -66,8 +67,13 @@ class OfFronts:
             waits = waits | early
         if index == 2:
             return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
-        bare = NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), index=index)
-        return NewtonTables(self.c, self.dropped, self._linearized(bare), waits, index=index)
+        return NewtonTables(self.c, self.dropped, self._linear_of(index), waits, index=index)
+
+    def _linear_of(self, index: int) -> np.ndarray:
+        """Numbers of the linearized equations of an index at the start."""
+        if index == 2:
+            return self._linear
+        return self._linearized(NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), index=index))
 
     def _linearized(self, bare: NewtonTables) -> np.ndarray:
         """Numbers of the linearized equations at the start."""
@@ -94,11 +100,14 @@ class OfFronts:
         made.context.memory.at_gains = self.c.at_gains
         return made
 
-    def newton(self, index: int) -> dict[Fn, Operator]:
-        """Those of implicit methods, for equations of an index."""
+    def _of_index(self, index: int) -> NewtonTables:
         if index not in self._newton:
             self._newton[index] = self._in_order(accelerations=False, index=index)
-        made, size = self._newton[index], len(_at_rest(self.c))
+        return self._newton[index]
+
+    def newton(self, index: int) -> dict[Fn, Operator]:
+        """Those of implicit methods, for equations of an index."""
+        made, size = self._of_index(index), len(_at_rest(self.c))
         return {
             fn: Operator(kernel.address, made.context.address, length)
             for fn, kernel, length in (
@@ -114,6 +123,17 @@ class OfFronts:
                     (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
                 ) if not made.n_turned else ()),
             )
+        }
+
+    def of_ends(self, index: int) -> dict[Fn, Operator]:
+        """Those of methods whose algebraic rows belong to another point than their differential ones."""
+        if index not in self._ends:
+            waits = self._of_index(index).waits
+            self._ends[index] = NewtonTables(self.c, self.dropped, self._linear_of(index), waits, ends=True, index=index)
+        address = self._ends[index].context.address
+        return {
+            Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, address, self._ends[index].real),
+            Fn.ENDS_SOLVE: Operator(table_solutions.table_newton_solve.address, address, len(_at_rest(self.c))),
         }
 
     def field(self) -> Operator:

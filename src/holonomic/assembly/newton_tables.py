@@ -37,14 +37,16 @@ class NewtonTables:
         For M v' = f - Gᵀλ and Ḡ v' + s = 0 alone, entries of Ḡ standing behind those of the linearized equations.
     index : int
         Of the equations: 2, or 3, whose rows of positions are g.
+    ends : bool
+        Rows of constraints are those of a second point, whose linearized equations stand behind those of the first.
     """
 
     def __init__(
         self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
-        accelerations: bool = False, index: int = 2,
+        accelerations: bool = False, index: int = 2, ends: bool = False,
     ):  # fmt: skip
         self.c, self.dropped, self.tables = c, dropped, c.of(BODY, STATE, FORCE, ROWS, SPEEDS, LOADED)
-        self.accelerations, self.index = accelerations, index
+        self.accelerations, self.index, self.ends = accelerations, index, ends
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
         self.context = Context(NEWTON)
         self.context.memory.looks = self.looks = looks
@@ -135,7 +137,7 @@ class NewtonTables:
         head.plain, head.dropped = made.hold(plain), made.hold(self.dropped)
         head.nq, head.nv, head.n_rows = c.nq * c.n_bodies + c.n_states, c.nv * c.n_bodies, c.n_rows
         head.states = c.n_states
-        head.n_linear = at * (1 + self.accelerations) + (head.looks == 1)
+        head.n_linear = at * (1 + (self.accelerations or self.ends)) + (head.looks == 1)
         head.turning, head.turned, head.spun = len(turns), turned, spun
         head.loaded = int(any(table.kind.what == LOADED for table in self.tables))
         head.turns = made.hold(turns)
@@ -155,7 +157,7 @@ class NewtonTables:
             ends_q, ends_v = ends_of(kind.widths)
             head = newton.blocks.length - len(newton.entries)
             source = at + head + newton.blocks.length * np.arange(count)
-            nv = len(ends_v)
+            nv, second = len(ends_v), self.n_linear * (self.accelerations or self.ends)
             for i, (code, row, column) in enumerate(newton.entries.tolist()):
                 place = source + i
                 if (self.accelerations and code not in (MASS, JACOBIAN, BY_LAM)) or (self.looks == 1 and code == MASS):
@@ -172,6 +174,7 @@ class NewtonTables:
 
                 rows = velocity(row) if row < nv else own(row)
                 if code == BY_Q:
+                    place = place + (second if kind.what in (ROWS, SPEEDS) and row >= nv else 0)
                     end, inside = ends_q[column]
                     lumps = ends[:, end]
                     if kind.widths[end][1] == 0:  # a state, itself a variable
@@ -189,7 +192,7 @@ class NewtonTables:
                     parts.append((*columns, *rows, what, place, zero))
                     if code == ACROSS:
                         continue
-                    place = place + self.n_linear * self.accelerations
+                    place = place + second
                 parts.append((*rows, *columns, what, place, zero))
         if self.looks == 1:
             widths = self.widths

@@ -58,7 +58,7 @@ class TableSystem(Operators):
     """
 
     interpreted, tier = False, "tables"
-    on_request = (Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT)
+    on_request = (Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT, Fn.ENDS_FACTOR, Fn.ENDS_SOLVE)
     redundant, takes_gains, takes_metrics = "minimum-norm", True, True
 
     def __init__(
@@ -160,8 +160,9 @@ class TableSystem(Operators):
         known = self._arranged_for(c, (), lambda: self._arrange(c))
         return known if formulation is None else known | self._of_fronts(c).newton(formulation.index)
 
-    def requested(self) -> dict[Fn, Operator]:
-        return self._of_fronts(self.collection).half_explicit()
+    def requested(self, wanted: set[Fn], formulation) -> dict[Fn, Operator]:
+        fronts = self._of_fronts(self.collection)
+        return fronts.half_explicit() if formulation is None else fronts.of_ends(formulation.index)
 
     def _arranged_for(self, c: Collection, metric: tuple, make: Callable[[], Arranged]) -> dict[Fn, Operator]:
         known = next((each for each in self._arranged if each.collection is c and each.metric == metric), None)

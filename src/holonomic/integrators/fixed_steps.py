@@ -35,8 +35,11 @@ from ..kernels.signatures import (
     BY_SLOPE,
     BY_Y,
     EQUATIONS,
+    LINEARIZED,
+    NEWTON_FACTOR,
     Fn,
     call_model,
+    has_function,
 )
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
@@ -44,6 +47,7 @@ from ..model.given_numbers import is_one_of, is_whole
 from ..native.marks import kernel, leaf
 from .base import Integrator, Lowered
 from .hermite import dense, finish, interpolate
+from .mean_equations import add_rows, factor_doubled, factor_middle, middle, middle_residuals, step_doubled
 
 # ip: the row of slopes at the new point, order, kind, whether all algebraic rows belong to the stage, whether one
 # iteration is enough
@@ -95,13 +99,6 @@ def slope_from(W, at_slope, at_beta, alpha, y, ny):
 
 
 @leaf
-def middle(W, at, x, y, differential, ny):
-    """Mean of old and new; multipliers are those of the step."""
-    for i in range(ny):
-        W[at + i] = 0.5 * (x[i] + y[i]) if i < differential else y[i]
-
-
-@leaf
 def average_rows(W, at_r, at_old, differential):
     """Differential rows of the trapezoidal rule."""
     for i in range(differential):
@@ -143,6 +140,7 @@ def advance(model, method, run, t, h, state):
     differential, rows = size.n_differential, size.n_differential_rows
     in_end = rows if ip[IN_STAGE] == 1 else nr - size.n_middle
     square = nr == ny
+    doubled = kind != BDF_KIND and has_function(model, LINEARIZED)  # see `mean_equations`
     area, width = nr * ny, ny
     v = vectors_at(size, 0)
     if not square:
@@ -165,7 +163,9 @@ def advance(model, method, run, t, h, state):
     before, fresh, factored = 0.0, True, 0
     for iteration in range(ITERATIONS):
         slope_from(W, slope, beta, alpha, xn, ny)
-        if kind == MIDPOINT_KIND:
+        if doubled and kind == MIDPOINT_KIND:
+            middle_residuals(model, t, h, x, xn, W, mid, old, slope, r, in_end)
+        elif kind == MIDPOINT_KIND:
             middle(W, mid, x, xn, differential, ny)
             call_model(model, EQUATIONS, t1, xn, 0, W, slope, W, old)
             call_model(model, EQUATIONS, t_mid, W, mid, W, slope, W, r)
@@ -174,25 +174,36 @@ def advance(model, method, run, t, h, state):
             call_model(model, EQUATIONS, t1, xn, 0, W, slope, W, r)
             if kind == TRAPEZOIDAL_KIND:
                 call_model(model, EQUATIONS, t, x, 0, W, slope, W, old)
-                average_rows(W, r, old, rows)
+                if doubled:
+                    add_rows(W, r, old, rows)
+                else:
+                    average_rows(W, r, old, rows)
         if fresh:
-            if kind == MIDPOINT_KIND:
-                call_model(model, BY_Y, t1, xn, 0, W, slope, W, at + area)
-                call_model(model, BY_Y, t_mid, W, mid, W, slope, W, at)
-                halve_columns(W, at, differential, nr, ny)
-                copy_rows(W, at + area, at, rows, in_end, ny)
-                call_model(model, BY_SLOPE, t_mid, W, mid, W, slope, W, at + area)
-            else:
+            if doubled and kind == MIDPOINT_KIND:
+                failed = factor_middle(model, run, t, h, xn, W, mid, slope, in_end)
+            elif doubled:
                 linearize(model, t1, xn, 0, W, slope)
-            run.jacobians += 1
-            if square:
-                failed = factor_real(model, run, W, alpha, weight, rows, h, fp)
+                failed = factor_doubled(model, run, W, NEWTON_FACTOR, h)
             else:
-                failed = factor_least_squares(run, W, at, ny, nr, rows, alpha, weight)
+                if kind == MIDPOINT_KIND:
+                    call_model(model, BY_Y, t1, xn, 0, W, slope, W, at + area)
+                    call_model(model, BY_Y, t_mid, W, mid, W, slope, W, at)
+                    halve_columns(W, at, differential, nr, ny)
+                    copy_rows(W, at + area, at, rows, in_end, ny)
+                    call_model(model, BY_SLOPE, t_mid, W, mid, W, slope, W, at + area)
+                else:
+                    linearize(model, t1, xn, 0, W, slope)
+                if square:
+                    failed = factor_real(model, run, W, alpha, weight, rows, h, fp)
+                else:
+                    failed = factor_least_squares(run, W, at, ny, nr, rows, alpha, weight)
+            run.jacobians += 1
             if failed != 0:
                 return SINGULAR
             factored += 1
-        if square:
+        if doubled:
+            change = step_doubled(model, run, W, r, xn, kind == MIDPOINT_KIND, h, fp)
+        elif square:
             change = newton_step_scaled(model, run, W, xn, 1.0, h, fp)
         else:
             change = least_squares_step(run, W, at, ny, nr, rows, xn, h, fp)
@@ -229,14 +240,16 @@ def accept(model, method, run, h, state):
 _SLOTS = {"advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate}
 
 
-def _lowered(kind: int, order: int, alpha, in_stage: bool = False, once: bool = False) -> Lowered:
+def _lowered(
+    kind: int, order: int, alpha, in_stage: bool = False, once: bool = False, own: tuple[Fn, ...] = ()
+) -> Lowered:  # fmt: skip
     ip = np.array([1, order, kind, in_stage, once], dtype=np.int64)
     fp = np.zeros(8)
     fp[: len(alpha)] = alpha
     return Lowered(
         _SLOTS, ip, fp, rows=HISTORY + max(1, order), errors=0, starting_points=order - 1, wants_scales=True,
         between=np.array([1, order, NO_STEP, in_stage, once], dtype=np.int64),
-        unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if kind == BDF_KIND else (),
+        unrolls=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if kind == BDF_KIND else (), asks_own=own,
     )  # fmt: skip
 
 
@@ -316,11 +329,10 @@ class Trapezoidal(_ImplicitStep):
 
     order = 2
     points = 2
-    needs_dense_terms = True
     references = ("steinbrecher-2003", "HW96")
 
     def lower(self) -> Lowered:
-        return _lowered(TRAPEZOIDAL_KIND, 1, ALPHA[1])
+        return _lowered(TRAPEZOIDAL_KIND, 1, ALPHA[1], own=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE))
 
 
 @refuses_unknown
@@ -340,7 +352,6 @@ class ImplicitMidpoint(_ImplicitStep):
     constraints: str = "end"
     order = 2
     points = 2
-    needs_dense_terms = True
     keeps_energy = True
     symmetric = True
     multipliers_in_stages = True
@@ -364,4 +375,6 @@ class ImplicitMidpoint(_ImplicitStep):
             raise BadArgument(f'constraints={self.constraints!r}: choose "end" or "stage".')
 
     def lower(self) -> Lowered:
-        return _lowered(MIDPOINT_KIND, 1, ALPHA[1], self.constraints == "stage")
+        in_stage = self.constraints == "stage"
+        own = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if in_stage else (Fn.ENDS_FACTOR, Fn.ENDS_SOLVE)
+        return _lowered(MIDPOINT_KIND, 1, ALPHA[1], in_stage, own=own)

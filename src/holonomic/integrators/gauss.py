@@ -320,7 +320,6 @@ class _Gauss(Integrator):
 
     adaptive, implicit, takes = False, True, "residual"
     highest_index = 2
-    needs_dense_terms = True  # its projection goes along M⁻¹Gᵀ, which models of operators do not offer
     keeps_energy = True
     symmetric = True
     keeps_at_end = False

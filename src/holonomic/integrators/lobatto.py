@@ -30,13 +30,14 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.linalg import lu_solve
 from ..kernels.newton import AT_ROUNDING, ROUNDED, rounding
-from ..kernels.signatures import ADVANCE, RESIDUAL, TERMS, Fn, call_model
+from ..kernels.signatures import ADVANCE, LINEARIZED, RESIDUAL, TERMS, Fn, call_model, has_function
 from ..kernels.vectors import copy
 from ..model.call_by_name import refuses_unknown
 from ..native.marks import inner, kernel, leaf
 from .base import Integrator, Lowered
 from .both_ends import MIDDLE, dense_six, interpolate_five, interpolate_six
 from .hermite import dense, interpolate
+from .lobatto_stages import largest_move, own_stages, put_stage
 from .rattle import STALLED, accept, finish, rattle_work, solve_small, terms_at
 
 MOST_STAGES = 6
@@ -74,17 +75,6 @@ def start_stages(K, first, stages, nq, nv, nl):
 
 
 @leaf
-def put_stage(xn, x, K, first, stage, h, fp, c, stages, nq, nv):
-    """Q_i into K and into xn, from the accelerations."""
-    for i in range(nv):
-        total = 0.0
-        for k in range(stages - 1):
-            total += fp[c + stages + stage * stages + k] * K[first + stages + k, i]
-        K[first + stage, i] = h * (fp[c + stage] * x[nq + i] + h * total)
-        xn[i] = x[i] + K[first + stage, i]
-
-
-@leaf
 def take_forces(K, row, multipliers, W, at_M, at_pivots, at_f, at_G, nv, nl):
     """F = M⁻¹(f - Gᵀ Λ) into a row of K, by the factors of M."""
     out = K[row, :nv]
@@ -105,18 +95,6 @@ def correct(K, first, stage, h, W, at_X, at_y, fp, c, stages, nv, nl):
     for k in range(stages - 1):
         for j in range(nl):
             K[first + 2 * stages + k, j] += fp[B + k * (stages - 1)] * W[at_y + j] / (h * h)
-
-
-@leaf
-def largest_move(K, first, stage, before, x, fp, nv):
-    """The largest change of a stage beside its tolerance; it is remembered in the row `before`."""
-    largest = 0.0
-    for i in range(nv):
-        change = abs(K[first + stage, i] - K[before, i]) / (fp[2 + i] + fp[0] * abs(x[i] + K[first + stage, i]))
-        K[before, i] = K[first + stage, i]
-        if not change <= largest:
-            largest = change
-    return largest
 
 
 @inner
@@ -157,6 +135,9 @@ def advance(model, method, run, t, h, state):
     places = (at, at + nq, at + nq + nv * nv, at_G, at_G + nl * nv + nl, at_S)
     at_a = at_S + nl * nl + nl
     at_r = at_a + nv
+    if has_function(model, LINEARIZED):
+        start_stages(K, Q, stages, nq, nv, nl)
+        return own_stages(model, run, t, h, state, fp, c, stages, Q, ITERATIONS)
     copy(x, xn, ny)
     if terms_at(model, run, W, t, xn, places, at_a) != OK:
         return SINGULAR
@@ -217,7 +198,6 @@ class LobattoIIIAB(Integrator):
     adaptive, implicit, takes = False, True, "residual"
     indices = (3,)
     only_plain = True
-    needs_dense_terms = True
     needs_constant_mass = True
     needs_forces_of_position = True
     keeps_energy = True
@@ -237,5 +217,6 @@ class LobattoIIIAB(Integrator):
         slots = {"advance": advance, "finish": finish, "accept": accept, "dense": inside[0], "interpolate": inside[1]}
         return Lowered(
             slots, ip=np.array([1, self.stages], dtype=np.int64), fp=table(self.stages), rows=Q + 4 * self.stages, errors=0,
-            work=rattle_work, needs=(Fn.RESIDUAL, Fn.TERMS), wants_scales=True,
+            work=rattle_work, needs=(Fn.RESIDUAL,), asks_dense=(Fn.TERMS,), asks_own=(Fn.NEWTON_SOLVE, Fn.MOTION_FACTOR),
+            wants_scales=True,
         )  # fmt: skip

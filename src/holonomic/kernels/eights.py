@@ -84,7 +84,7 @@ EIGHTS = Layout(
             ("weights_of", "address: for each end of eight elements with rows, whether its W⁻¹ is whole, and eight places of it"),
             ("metric", "address: place in data of a length by which columns are weighed, or -1; 0 where bodies give W⁻¹"),
             ("factors", "address: factors of that length's square, as numbers"),
-            ("at_weights", "place of W⁻¹ where it is that of projections"),
+            ("at_weights", "place of W⁻¹ where it is that of projections; 0: bodies write it"),
             ("room", "numbers of room that a call takes"),
             ("own_room", "address of a room that belongs to the context"),
             ("spare", "the same while no call has it, then 0: the one word here that is written, as one that another thread reads"),

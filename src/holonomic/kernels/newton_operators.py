@@ -54,8 +54,8 @@ def dense_sizes(ny: int) -> tuple[int, int, int]:
 
 def own_sizes(lengths: dict[Fn, int]) -> tuple[int, int, int]:
     """The same where the model's operators write so many numbers; real and complex factors begin with one of ours."""
-    real = max(lengths.get(fn, 0) for fn in (Fn.NEWTON_FACTOR, Fn.MOTION_FACTOR))
-    return lengths.get(Fn.LINEARIZED, 0), 1 + real, 1 + lengths.get(Fn.COMPLEX_FACTOR, 0)
+    real = max(lengths.get(fn, 0) for fn in (Fn.NEWTON_FACTOR, Fn.MOTION_FACTOR, Fn.ENDS_FACTOR))
+    return lengths.get(Fn.LINEARIZED, 0) * (1 + (Fn.ENDS_FACTOR in lengths)), 1 + real, 1 + lengths.get(Fn.COMPLEX_FACTOR, 0)
 
 
 @inner

@@ -89,6 +89,8 @@ class Fn(IntEnum):
     GRADIENTS = 41  # a = LINEARIZED -> 1 / length² of the gradients in q and v of algebraic equations, in their places
     MOTION_FACTOR = 42  # a = LINEARIZED, b = (s,) -> NEWTON_FACTOR where δq = s δv holds in the place of the equations of q'
     MOTION_TIMES = 43  # a = these factors, b = x -> the matrix times x; zero in the rows of q'
+    ENDS_FACTOR = 44  # a = LINEARIZED at two points, one behind the other -> NEWTON_FACTOR with the algebraic rows of the second
+    ENDS_SOLVE = 45  # a = these, b = r -> solution
 
 
 N_FUNCTIONS = len(Fn)
@@ -104,7 +106,7 @@ POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
 EXTRA_RATES, SETTLED = 33, 34
 NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE, LINEARIZED, GRADIENTS = 36, 37, 38, 39, 40, 41
-MOTION_FACTOR, MOTION_TIMES = 42, 43
+MOTION_FACTOR, MOTION_TIMES, ENDS_FACTOR, ENDS_SOLVE = 42, 43, 44, 45
 
 
 class Slot(IntEnum):

@@ -292,7 +292,7 @@ def table_energy(context, mode, t, a, b, data, out):
     return OK
 
 
-# moves onto the rows: F = (ρ, 1/‖rows‖, what rows write, W⁻¹, panels)
+# moves onto the rows: F = (ρ, 1/‖rows‖, what rows write, W⁻¹, panels), or, along M⁻¹Gᵀ, what bodies and rows write, and panels
 
 
 @kernel(OPERATOR)

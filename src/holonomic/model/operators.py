@@ -98,17 +98,16 @@ class Operators:
     def operators(self, formulation) -> dict[Fn, Operator]:
         """Return all operators there are: of the states, and with a formulation (one of `formulations`) those of its equations.
 
-        `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE; Radau takes
-        COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, generalized-α MOTION_FACTOR and MOTION_TIMES, half-explicit methods
-        KINEMATICS, VELOCITY and HALF_EXPLICIT. Where
-        q' = v and all constraints are holonomic, position rows have the Jacobian of velocity rows, and its factors:
-        VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in a metric of the operators' own; elsewhere there are POS_FACTOR,
-        POS_SOLVE and POS_TANGENT, too.
+        `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE. Radau and Gauss's
+        methods take COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, generalized-α MOTION_FACTOR and MOTION_TIMES, the midpoint
+        rule ENDS_FACTOR and ENDS_SOLVE, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT. Where q' = v and all
+        constraints are holonomic, position rows have the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and
+        VEL_TANGENT serve both, in a metric of the operators' own; elsewhere there are POS_FACTOR, POS_SOLVE and POS_TANGENT, too.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
 
-    def requested(self) -> dict[Fn, Operator]:
-        """Return the operators of `on_request`."""
+    def requested(self, wanted: set[Fn], formulation) -> dict[Fn, Operator]:
+        """Return those operators of `on_request` that are wanted, perhaps with others; of a formulation or of none."""
         return {}
 
     def watching(self, events: dict[Fn, Operator]) -> dict[Fn, Operator]:
@@ -287,8 +286,9 @@ class OperatorModel(ModelBase):
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN):
         """Return the table of operators that kernels take, and the lengths of what they write."""
         there = dict(self.offered(variant.formulation))
-        if set(self.system.on_request) & set(wanted) - set(there):
-            there |= self.system.requested()
+        asked = set(self.system.on_request) & set(wanted) - set(there)
+        if asked:
+            there |= self.system.requested(asked, variant.formulation)
             self._offered[variant.formulation] = dict(there)
         if variant.metric is not None or variant.mass_at is not None:
             there |= self.system.moves(variant.metric, variant.mass_at)

@@ -72,14 +72,19 @@ def check_traced(choice: Choice, lowered, model) -> None:
         )
 
 
-def check_offered(choice: Choice, integrator, stabilization, events, model) -> None:
+def check_offered(choice: Choice, integrator, stabilization, mass_at: str | None, events, model) -> None:
     """Refuse what a model of operators does not offer: other metrics, terms inside the field, impacts, other operators."""
     i, s = choice.integrator, choice.stabilization
+    if mass_at is not None and s.metric is None and not model.system.takes_metrics:
+        raise IncompatibleMethods(
+            f"{s!r} behind {i!r} with {choice.formulation!r} goes along M⁻¹Gᵀ, which {model.name} does not offer. Use "
+            'stabilization=Projection(on="positions"), or None.'
+        )
     other = {
         "a metric of its own": stabilization.metric is not None and not model.system.takes_metrics,
         "terms inside the field": stabilization.gains is not None and not (stabilization.baumgarte and model.system.takes_gains),
         "directions of its own": stabilization.direction is not None,
-    }  # fmt: skip
+    }
     for what in (what for what, asked in other.items() if asked):
         raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
     for name in (name for name, event in events.items() if event.then is not None and not model.has_terms):

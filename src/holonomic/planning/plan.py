@@ -77,7 +77,7 @@ class Plan:
         self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
         check_traced(choice, self.stabilization, model)
         if not model.dense:
-            check_offered(choice, self.integrator, self.stabilization, self.events, model)
+            check_offered(choice, self.integrator, self.stabilization, mass_at, self.events, model)
         metric = metric_of(self.stabilization.metric, model)
         implicit = choice.formulation if choice.integrator.takes == "residual" else None
         lowered = self.stabilization
