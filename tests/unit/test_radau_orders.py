@@ -10,6 +10,7 @@ import pytest
 
 import holonomic as h
 from holonomic import DOP853, GGL, BadArgument, Index1, Index2, Ode, Radau, System, UnderlyingODE, simulate
+from holonomic.integrators.radau_more import add_more, extrapolate_more, slope_more, to_eigenvectors_more
 from holonomic.integrators.radau_nodes import NODES, stage_weight, table
 from holonomic.integrators.radau_three import (
     add_three,
@@ -98,6 +99,34 @@ def test_loops_over_three_stages_are_products_with_their_matrices():
     assert K[z : z + 3, 1:4] == pytest.approx(Z[:, 1:4] + step, rel=1e-13)
     assert np.array_equal(K[z : z + 3, [0, 4]], Z[:, [0, 4]])
     assert size == pytest.approx(np.sum((step * weights[1:4]) ** 2), rel=1e-13)
+
+
+@pytest.mark.parametrize("old_stages", [5, 7])
+@pytest.mark.parametrize("stages", [5, 7])
+def test_loops_over_five_and_seven_stages_are_products_with_their_matrices(stages, old_stages):
+    """As above, with sums of up to 49 products and matrices of size 20: rounding leaves some 1e-14."""
+    fp, s, ny, h_step, ratio = np.concatenate([table(stages), table(old_stages)]), stages, 5, 0.3, 1.2
+    draw = np.random.default_rng(5)
+    c, old_c, at_start, T_at = fp[:s], len(table(s)), fp[s : 2 * s], 2 * s + s * s
+    T, inverse = fp[T_at : T_at + 2 * s * s].reshape(2, s, s)
+    K, old, z = draw.normal(size=(16, 7)), 1, 9
+    extrapolate_more.py(K, old, z, fp, 0, s, old_c, old_stages, ratio, ny)
+    for i, node in enumerate(c):
+        weights = [stage_weight.py(fp, old_c, old_stages, j, 1.0 + node * ratio) for j in range(old_stages)]
+        expected = weights @ K[old : old + old_stages, :ny] - K[old + old_stages - 1, :ny]
+        assert K[z + i, :ny] == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(weights).max())
+    W, Z = draw.normal(size=120), K[z : z + s, :ny].copy()
+    slope_more.py(W, 2, K, z, fp, s, s, h_step, ny)
+    assert W[2 : 2 + ny] == pytest.approx(at_start @ Z / h_step, rel=1e-12, abs=1e-12)
+    given = W[20 : 20 + s * ny].reshape(s, ny).copy()
+    to_eigenvectors_more.py(W, 20, 60, fp, T_at + s * s, s, ny)
+    assert W[60 : 60 + s * ny].reshape(s, ny) == pytest.approx(-inverse @ given, rel=1e-12, abs=1e-12)
+    given, weights = W[60 : 60 + s * ny].reshape(s, ny).copy(), W[:ny].copy()
+    size = add_more.py(W, 60, 0, K, z, fp, T_at, s, 1, 4, ny)
+    step = (T @ given)[:, 1:4]
+    assert K[z : z + s, 1:4] == pytest.approx(Z[:, 1:4] + step, rel=1e-12, abs=1e-11)
+    assert np.array_equal(K[z : z + s, [0, 4]], Z[:, [0, 4]])
+    assert size == pytest.approx(np.sum((step * weights[1:4]) ** 2), rel=1e-12)
 
 
 # orders

@@ -51,7 +51,7 @@ from ..results.story import Change, Story
 from .indicators import accurate_step, moving, rate_by_time
 from .on_the_way import first_rates, later_rates, opening_of, room
 from .rates import TIGHT, Rates, too_stiff, turns_rapidly
-from .stiff_forms import forms_for, motion_at, turns_in_a_step
+from .stiff_forms import forms_for, look_ahead
 
 # Errors of BDF add up to 3 to 50 times rtol on the stiff problems here, those of DOP853 to less than 1 on the same ones
 # (where constraints turn, long steps are found with more than a tenth only)
@@ -69,9 +69,12 @@ AS_IMPLICIT = 8 * FIRST_LOOK  # the same after a change to an implicit method
 STILL_FAST, AGAIN = 0.3, 3.0
 FELT = 0.1  # rad in one step: a vibration that steps follow
 MOST_CHANGES = 20
-# Radau of variable order takes 0.4 to 0.7 times the time of order 5 for an error of 1e-9 on seven stiff problems, 0.4 to 1.4 times
-# for 1e-6, and 0.6 to 1.5 times for 1e-3: see docs/automatic-choice.md
-OF_ORDER_5, OF_ANY_ORDER, FINE = Radau(), Radau(order="variable"), 3e-6
+# On six stiff problems of benchmarks/stiff_choice.py and seven with corners, friction or relaxation oscillations, order 9 takes 0.5
+# to 1.4 times the time of order 5 for an error of 1e-4 (0.2 for van der Pol's with mu = 1000), 0.4 to 1.1 times for 1e-6; beside
+# variable order 0.7 to 1.2 times for 1e-6, 0.8 to 1.6 for 1e-8. Tables were not measured: they keep variable order
+OF_ORDER_5, OF_ORDER_9, OF_ANY_ORDER = Radau(), Radau(order=9), Radau(order="variable")
+FINE, FINER = 3e-5, 3e-8  # rtol from which on the second, and the third, are taken
+FINE_IN_SHORT = 3e-6  # the same for the third in short runs, which do without the second
 
 
 GIVEN = ("model", "given", "t_end", "plan_for", "made", "usual")  # what the call says; all else is seen and decided on the way
@@ -335,19 +338,29 @@ class Choosing:
     def _candidates(self, run, rates: Rates):
         """Implicit choices in the order in which they are tried."""
         dense = self.model.dense
-        slope = None if self.model.is_ode or not self.model.n_lam or not dense else motion_at(self.model, run, rates)
-        turns = rates.turning > 0.0 or (slope is not None and turns_in_a_step(self.model, run, rates, slope))
+        slope, turns = None, False
+        if self.model.n_lam and dense and not self.model.is_ode:
+            slope, turns = look_ahead(self.model, run, rates)
+        turns = turns or rates.turning > 0.0
         large = dense and self.model.nq + self.model.nv > LARGE and not rates.short
         straight = (rates.straight or rates.turning > 0.0) and (turns or large)
         straight = straight and not (rates.lasts or self._lasts(run, rates.accurate / SHORTER))
-        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (self._radau, 1.0)
+        integrator, share = (BDF(), BDF_TURNING if turns else BDF_SHARE) if straight else (self._radau(rates.short), 1.0)
         ways = forms_for(self.model, run, rates, slope, turns) if self._formulation_open else [(self.explicit.formulation, "auto")]
         yield from self._made(ways, integrator, share)
 
-    @property
-    def _radau(self) -> Radau:
-        """Radau of the order that suits the tolerance; high orders want smooth forces."""
-        return OF_ANY_ORDER if self.usual.rtol <= FINE and not self._corners else OF_ORDER_5
+    def _radau(self, short: bool = False) -> Radau:
+        """Return Radau of the order that suits the tolerance; high orders want smooth forces.
+
+        A short run with constraints is crossed by order 9 in 4 to 6 steps whatever the tolerance, so that its error does not follow it.
+        Without constraints all members of a sweep take one method, however short they are.
+        """
+        rtol = self.usual.rtol
+        if self._corners or rtol > FINE:
+            return OF_ORDER_5
+        if short and self.model.n_lam:
+            return OF_ORDER_5 if rtol > FINE_IN_SHORT else OF_ANY_ORDER
+        return OF_ORDER_9 if rtol > FINER and self.model.dense else OF_ANY_ORDER
 
     @property
     def _formulation_open(self) -> bool:
@@ -377,4 +390,4 @@ class Choosing:
         m = self.model
         if m.n_lam or isinstance(m.system, Dae) or m.nq + m.nv > LARGE:
             return None
-        return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], self._radau, 1.0))
+        return next(self._made([(Index1() if self._formulation_open else self.explicit.formulation, "auto")], self._radau(), 1.0))

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..kernels.signatures import Fn
 from ..loop.automatic_looks import turned_in_a_step
-from ..loop.fastest_rate import ALONG, motion, turning_by_time
+from ..loop.fastest_rate import ALONG, RESTS, motion, turning_by_time
 from ..loop.varying import UNSURE, YES, constraints_alter
 from ..model.dae import Dae
 from ..model.massless_coordinates import held_mass
@@ -32,7 +32,6 @@ from ..starting.rank import rank_by_rows, terms
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|
 SHORT = 1e-3  # of the accurate step: differences along the motion
 BRIEF = 1e-6  # of it: differences in time alone
-RESTS = 0.1  # of the speed one accurate step later: below that a system counts as at rest
 STILL = 1e-7  # change of a unit vector that differences can tell from none
 TANGENT = 1e-6  # singular values of constraint gradients below this share of the largest count as zero
 NOTHING = np.zeros(0)
@@ -248,14 +247,24 @@ def constraints_vary(model, t: float, x, slope, data, rows, step: float) -> bool
     This takes the constraints at three places along `slope`, the motion, from compiled code: 0.01 ms.
     """
     nq, nv, size, s = model.nq, model.nv, model.nq + model.nv, SHORT * step
-    fns, lengths = model.table((Fn.TERMS,))
-    kept = np.arange(model.n_lam) if rows is None else np.array(rows, dtype=np.int64)
-    n, most = len(kept), max(len(kept), nv)
-    room = (np.empty((nv, nv)), np.empty((n, n)), np.empty((n, nv)), np.empty((nv, n)), np.empty(most, dtype=np.int64))
-    answer = constraints_alter(
-        fns, t, s, x[:size], slope[:size], data, kept, (nq, nv), 2 * SHORT, np.empty((3, lengths[Fn.TERMS])), room, np.empty(size)
-    )
+    rooms = model.rooms.setdefault(rows, [])
+    try:
+        room = rooms.pop()
+    except IndexError:
+        room = _room_to_vary(model, rows)
+    fns, kept, found, spare, y = room
+    answer = constraints_alter(fns, t, s, x[:size], slope[:size], data, kept, (nq, nv), 2 * SHORT, found, spare, y)
+    rooms.append(room)
     return _vary(model, t, x[:size], slope[:size], data, kept, s) if answer == UNSURE else answer == YES
+
+
+def _room_to_vary(model, rows) -> tuple:
+    """Return what compiled code is given to tell whether constraints vary."""
+    nv, (fns, lengths) = model.nv, model.table((Fn.TERMS,))
+    kept = np.arange(model.n_lam) if rows is None else np.array(rows, dtype=np.int64)
+    n = len(kept)
+    spare = (np.empty((nv, nv)), np.empty((n, n)), np.empty((n, nv)), np.empty((nv, n)), np.empty(max(n, nv), dtype=np.int64))
+    return fns, kept, np.empty((3, lengths[Fn.TERMS])), spare, np.empty(model.nq + nv)
 
 
 def _vary(model, t: float, x, slope, data, kept, s: float) -> bool:

@@ -13,15 +13,19 @@ from ..formulations.index1 import Index1
 from ..formulations.index2 import Index2
 from ..formulations.projected_invariants import ProjectedInvariants
 from ..kernels.signatures import Fn
-from ..loop.fastest_rate import turning
+from ..loop.fastest_rate import turning_ahead
 from ..model.dae import Dae
+from ..native.callbacks import raise_what_was_raised
 from ..stabilizations.projection import Projection
-from .indicators import RESTS, constraints_vary, largest
+from .indicators import constraints_vary
 from .rates import Rates
 
 # Velocities up to which equations with v̂ eliminated are cheap to differentiate, and from which on they take longer to compile than
 # they gain: of a walking machine with 30, 245 000 operations and minutes
 SMALL, TOO_LARGE = 8, 15
+# formulations with their stabilizations; made once, so that choices made of them are found again by identity
+LAST, PLAIN, TURNING = (Index1(), "auto"), (ProjectedInvariants("Pa"), "auto"), (ProjectedInvariants("Pc"), "auto")
+DIRECT = (Index2(), Projection())
 
 
 def forms_for(model, run, rates: Rates, slope: np.ndarray | None, turns: bool) -> list[tuple]:
@@ -32,36 +36,44 @@ def forms_for(model, run, rates: Rates, slope: np.ndarray | None, turns: bool) -
     """
     if not model.dense:
         return [(form(), Projection() if model.n_lam else "auto") for form in model.formulations]
-    last = (Index1(), "auto")
     if isinstance(model.system, Dae):
-        return [(ProjectedInvariants("Pa"), "auto"), last]
+        return [PLAIN, LAST]
     if slope is None:
-        return [last]
+        return [LAST]
     if turns:  # corrections of v for errors of q would be long, Table 4.9
-        return [(ProjectedInvariants("Pc"), "auto"), (ProjectedInvariants("Pa"), "auto"), last]
+        return [TURNING, PLAIN, LAST]
     if model.nv > TOO_LARGE or (model.nv > SMALL and not _varies(model, run, rates, slope)):
-        return [(Index2(), Projection()), last]
-    return [(ProjectedInvariants("Pa"), "auto"), last]
+        return [DIRECT, LAST]
+    return [PLAIN, LAST]
 
 
-def turns_in_a_step(model, run, rates: Rates, slope: np.ndarray) -> bool:
-    """Whether the constraints change their direction within a step that accuracy allows."""
+def look_ahead(model, run, rates: Rates) -> tuple[np.ndarray, bool]:
+    """Return the motion, and whether the constraints change their direction within a step that accuracy allows.
+
+    The motion is velocities and accelerations; of a system at rest, those of one accurate step later: G turns with the speed.
+    """
+    width, rooms, ahead = run.K.shape[1], model.rooms.setdefault("ahead", []), run.direction * rates.accurate
+    try:
+        fns, sizes, now, later, along = rooms.pop()
+    except IndexError:
+        fns, sizes, now, later, along = _room(model)
+    if along.shape[1] != width:
+        along = np.empty((2, width))
+    while True:
+        seen = run.plan.for_kernels(run.data)
+        rate = turning_ahead(seen, run.memory, run.t, run.work.loop, fns, sizes, ahead, now, later, along)
+        raise_what_was_raised()
+        if not rate < 0.0 or not run.plan.supplies(int(-rate)):
+            break
+    rooms.append((fns, sizes, now, later, along))
+    return along[0, : model.nq + model.nv].copy(), not rate * rates.accurate <= 1.0
+
+
+def _room(model) -> tuple:
+    """Return what is given for a look ahead."""
     fns, lengths = model.table((Fn.TERMS,))
-    rows = (np.empty(lengths[Fn.TERMS]), np.empty(lengths[Fn.TERMS]))
-    apart, sizes = run.direction * 1e-3 * rates.accurate, (model.nq, model.nv, model.n_lam)
-    rate = turning(fns, run.t, run.x, run.xe, run.data, slope[None, :], 0, sizes, apart, *rows)
-    return not rate * rates.accurate <= 1.0
-
-
-def motion_at(model, run, rates: Rates) -> np.ndarray:
-    """Return velocities and accelerations; of a system at rest, those of one accurate step later: G turns with the speed."""
-    nq, size, kept, slope = model.nq, model.nq + model.nv, run.K[1].copy(), run.K[0].copy()
-    if largest(slope[:nq]) < RESTS * rates.accurate * largest(slope[nq:size]):
-        run.xe[:] = run.x
-        run.xe[nq:size] += run.direction * rates.accurate * slope[nq:size]
-        slope = run.K[1].copy() if run.slope(run.t, run.xe, 1) else slope
-    run.K[1] = kept
-    return slope
+    length = lengths[Fn.TERMS]
+    return fns, (model.nq, model.nv, model.n_lam), np.empty(length), np.empty(length), np.empty((2, 0))
 
 
 def _varies(model, run, rates: Rates, slope: np.ndarray) -> bool:

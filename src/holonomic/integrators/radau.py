@@ -64,6 +64,7 @@ from .radau_dense import (
     keep_shift,
     rows_of,
 )
+from .radau_five import advance_five
 from .radau_nodes import table, table_at
 from .radau_stages import (
     CONTRACTION,
@@ -315,7 +316,8 @@ class Radau(Integrator):
         least = min(STAGES.values()) if self.varies else most
         return Lowered(
             slots={
-                "advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate,
+                "advance": advance if most > 3 else advance_five, "finish": finish, "accept": accept, "dense": dense,
+                "interpolate": interpolate,
             },
             ip=np.array([1, MANY, 1, least, most], dtype=np.int64),
             patient=np.array([1, PATIENT, 0, least, most], dtype=np.int64),

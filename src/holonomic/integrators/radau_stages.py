@@ -18,8 +18,9 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.newton_operators import factor_systems, linearize, solve_pair, solve_real, vectors_at
 from ..kernels.signatures import ADVANCE, EQUATIONS, LINEARIZED, call_model, has_function
-from ..native.marks import inner, kernel, leaf
+from ..native.marks import inner, kernel, leaf, part
 from .radau_dense import EARLY, HIGHEST, ITERATIONS, LOWEST, OLD_Z, controls_of
+from .radau_more import add_more, extrapolate_more, slope_more, to_eigenvectors_more
 from .radau_nodes import stage_weight, table_at
 from .radau_three import add_three, arguments_three, extrapolate_three, slope_three, to_eigenvectors_three
 
@@ -102,6 +103,9 @@ def start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
     if stages == 3 and old_stages == 3 and old != 0.0:
         extrapolate_three(K, OLD_Z, z, fp, c, old_c, h / old, ny)
         return
+    if old_stages > 3 and old != 0.0:
+        extrapolate_more(K, OLD_Z, z, fp, c, stages, old_c, old_stages, h / old, ny)
+        return
     for k in range(stages):
         row, node = K[z + k], fp[c + k]
         if old == 0.0:
@@ -122,6 +126,9 @@ def slope_of(W, at_slope, K, z, fp, weights, stages, h, ny):
     """Σ w_j Z_j / h"""
     if stages == 3:
         slope_three(W, at_slope, K, z, fp, weights, h, ny)
+        return
+    if stages == 5 or stages == 7:
+        slope_more(W, at_slope, K, z, fp, weights, stages, h, ny)
         return
     slope = W[at_slope : at_slope + ny]
     for i in range(ny):
@@ -167,45 +174,30 @@ def newton_update(model, run, state, h, fp, c, stages, most):
     if stages == 3:
         to_eigenvectors_three(W, at_r, solved, fp, inverse, ny)
     else:
-        combine(W, at_r, solved, fp, inverse, -1.0, stages, ny)
+        to_eigenvectors_more(W, at_r, solved, fp, inverse, stages, ny)
     solve_real(model, W, solved, at_r)
     for pair in range((stages - 1) // 2):
         first = (1 + 2 * pair) * ny
         solve_pair(model, W, pair, solved + first, at_r + first)
-    if stages > 3:
-        combine(W, at_r, solved, fp, T, 1.0, stages, ny)
     weights = weights_at(size, most)
-    return add_steps(W, at_r, solved, weights, state.K, OLD_Z + most, fp, T, stages, size.nq, size.nq + size.nv, ny)
+    return add_steps(W, at_r, weights, state.K, OLD_Z + most, fp, T, stages, size.nq, size.nq + size.nv, ny)
 
 
 @leaf
-def add_steps(W, solved, steps, weights, K, z, fp, T, stages, nq, differential, ny):
+def add_steps(W, solved, weights, K, z, fp, T, stages, nq, differential, ny):
     """Z += steps; return the sizes of the change, RMS over all stages: of q or v, the larger counts, and of the rest."""
     if stages == 3:
         total_q = add_three(W, solved, weights, K, z, fp, T, 0, nq, ny)
         total_v = add_three(W, solved, weights, K, z, fp, T, nq, differential, ny)
         total_rest = add_three(W, solved, weights, K, z, fp, T, differential, ny, ny)
     else:
-        total_q = add_changes(W, steps, weights, K, z, stages, 0, nq, ny)
-        total_v = add_changes(W, steps, weights, K, z, stages, nq, differential, ny)
-        total_rest = add_changes(W, steps, weights, K, z, stages, differential, ny, ny)
+        total_q = add_more(W, solved, weights, K, z, fp, T, stages, 0, nq, ny)
+        total_v = add_more(W, solved, weights, K, z, fp, T, stages, nq, differential, ny)
+        total_rest = add_more(W, solved, weights, K, z, fp, T, stages, differential, ny, ny)
     moved = math.sqrt(total_q / (stages * nq))
     if differential > nq:
         moved = max(moved, math.sqrt(total_v / (stages * (differential - nq))))
     return moved, math.sqrt(total_rest / (stages * (ny - differential))) if ny > differential else 0.0
-
-
-@leaf
-def add_changes(W, steps, weights, K, z, stages, first, last, ny):
-    """Z += steps for the unknowns first .. last-1; return the sum of squares of the change beside the tolerance."""
-    total = 0.0
-    for k in range(stages):
-        row, at = K[z + k], steps + k * ny
-        for i in range(first, last):
-            step = W[at + i]
-            row[i] += step
-            total += step * step * (W[weights + i] * W[weights + i])
-    return total
 
 
 @leaf
@@ -251,10 +243,10 @@ def turn_back(W, at, n):
 @inner
 def take_back(size, state, fp, c, stages, most):
     """Take the last Newton step back."""
-    W, solved, steps, weights = state.W, residuals_at(size, most), solutions_at(size, most), weights_at(size, most)
-    turn_back(W, solved if stages == 3 else steps, stages * size.ny)
+    W, solved, weights = state.W, residuals_at(size, most), weights_at(size, most)
+    turn_back(W, solved, stages * size.ny)
     T = c + 2 * stages + stages * stages
-    add_steps(W, solved, steps, weights, state.K, OLD_Z + most, fp, T, stages, size.nq, size.nq + size.nv, size.ny)
+    add_steps(W, solved, weights, state.K, OLD_Z + most, fp, T, stages, size.nq, size.nq + size.nv, size.ny)
 
 
 @inner
@@ -275,14 +267,20 @@ def factor_stages(model, run, W, h, fp, c, stages):
 @kernel(ADVANCE)
 def advance(model, method, run, t, h, state):
     """Solve for the stages."""
+    control, ip = controls_of(state.K), method.ip
+    if control.stages == 0.0:
+        control.stages = ip[LOWEST] if ip[EARLY] == 1 else ip[HIGHEST]
+    return solve_stages(model, method, run, t, h, state, int(control.stages), int(control.old_stages))
+
+
+@part
+def solve_stages(model, method, run, t, h, state, stages, old_stages):
+    """Solve for so many stages, after a step of so many."""
     size = model.size
     ip, fp = method.ip, method.fp
     x, xn, K, W = state.x, state.xn, state.K, state.W
     control = controls_of(K)
     ny, differential, most = size.ny, size.nq + size.nv, ip[HIGHEST]
-    if control.stages == 0.0:
-        control.stages = ip[LOWEST] if ip[EARLY] == 1 else most
-    stages, old_stages = int(control.stages), int(control.old_stages)
     c, old_c = table_at(3 + 2 * ny, ip[LOWEST], stages), table_at(3 + 2 * ny, ip[LOWEST], old_stages)
     z, at_r, at_y = OLD_Z + most, residuals_at(size, most), arguments_at(size, most)
     bound = fp[1]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ..errors import OK
+from ..errors import NEED_REFINED, NEED_SWITCHES, OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
-from ..kernels.signatures import MODEL, RESIDUAL, TERMS, call_function
+from ..kernels.signatures import LOOP, MODEL, RESIDUAL, TERMS, call_function
 from ..native.marks import entry, inner, leaf
 from ..native.types import Group, cube, f8, i8, ints, mat, vec
 
@@ -15,6 +15,8 @@ ITERATIONS = 8
 MOVE = 1e-7  # of the size of the state: differences of the field
 ALONG = 1e-4  # of the size of the state: the way to a second slope
 ONE_VECTOR = 1e-8  # of its square length: what parts two vectors from one
+RESTS = 0.1  # of the speed one accurate step later: below that a system counts as at rest
+CLOSE = 1e-3  # of a step: how far ahead it is looked how constraints turn
 
 # places in the result
 FASTEST, REAL, MOTION = 0, 1, 2
@@ -233,3 +235,34 @@ def turning(
             worst = max(worst, abs(later[j] / second - now[j] / first))
         at += nv
     return worst / abs(apart)
+
+
+@entry(MODEL, RUN.type, f8, LOOP, ints, Group(None, (i8, i8, i8)), f8, vec, vec, mat)
+def turning_ahead(model, run, t, loop, fns, sizes, ahead, now, later, along):
+    """How fast the rows of G change along the motion at a state, 1/s, for a step `ahead`; -status where a function is missing.
+
+    Row 0 of K holds the field. Row 0 of `along` becomes the motion: velocities and accelerations; of a system at rest those of one
+    step later, because G turns with the speed. Row 1 and `now` and `later`, for the terms (q', M, f, G, γ), are room.
+    """
+    x, y, K = loop.state.x, loop.inside.x, loop.state.K
+    nq, nv, nl = sizes
+    n, moves, pushes = nq + nv, 0.0, 0.0
+    for i in range(n):
+        along[0, i] = K[0, i]
+        if i < nq:
+            moves = max(moves, abs(K[0, i]))
+        else:
+            pushes = max(pushes, abs(K[0, i]))
+    if moves < RESTS * abs(ahead) * pushes:
+        for i in range(x.shape[0]):
+            y[i] = x[i] + (ahead * along[0, i] if nq <= i < n else 0.0)
+        for i in range(K.shape[1]):
+            along[1, i] = K[1, i]
+        status = evaluate(model, run, t, y, K, 1, loop.state.W)
+        for i in range(K.shape[1]):
+            if status == OK and i < n:
+                along[0, i] = K[1, i]
+            K[1, i] = along[1, i]
+        if NEED_REFINED <= status <= NEED_SWITCHES:
+            return float(-status)
+    return turning(fns, t, x, y, model.data, along, 0, (nq, nv, nl), CLOSE * ahead, now, later)

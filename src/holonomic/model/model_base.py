@@ -132,6 +132,7 @@ class ModelBase:
         self.prepared: dict[Any, Any] = {}  # what was asked for -> what runs asked for so have in common
         self.seemed_short = False  # whether little happened in its last run with the integrator left open
         self.moving: dict[bytes, bool] = {}  # parameters -> whether constraints change their direction with time alone
+        self.rooms: dict[Any, list] = {}  # for looks at how constraints change, by what is looked at: those not in use
 
     def watched(self) -> Watch:
         """A look at what the system's functions reach; all else in a system is its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..planning.choice import Choice
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from ..automatic.rates import Rates
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One change of plan: when (s), to what, and the numbers behind it."""
 
     t: float
