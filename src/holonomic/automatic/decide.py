@@ -352,7 +352,7 @@ class Choosing:
     def _radau(self, short: bool = False) -> Radau:
         """Return Radau of the order that suits the tolerance; high orders want smooth forces.
 
-        A short run with constraints is crossed by order 9 in 4 to 6 steps whatever the tolerance, so that its error does not follow it.
+        A short run with constraints is crossed by order 9 in 4 to 6 steps whatever the tolerance: its error does not follow it.
         Without constraints all members of a sweep take one method, however short they are.
         """
         rtol = self.usual.rtol
