@@ -122,3 +122,22 @@ def test_a_switch_in_one_branch_is_watched_while_the_motion_goes_along_the_other
     sol = simulate(Ode(rhs), 2.0, y0=[0.5, 0.0], integrator=DOP853())
     change = 0.5 + 0.5 / 1.5  # it is at y₁ = 0.5 when it comes to y₀ = 0, after 0.5 s, and has half of both there
     assert sol.y[-1] == pytest.approx([0.0, 1.0 + (2.0 - change) * (2.0 - share)], abs=1e-9)
+
+
+def test_three_at_rest_together_are_sorted_out_one_by_one():
+    """Where all would change together they went round in a circle; who sticks and who slips is found all the same."""
+    M, R, mu = np.diag([1.19, 0.98, 0.8]), np.array([[1.0, -1.0, 0.0], [1.0, 0.0, 0.0], [1.4, -0.7, -0.7]]), [1.59, 2.48, 1.19]
+    push = lambda t: [0.21 * np.sin(0.72 * t + 0.59), 3.82 * np.sin(3.21 * t + 0.82), 3.29 * np.sin(2.0 * t + 1.2)]
+
+    def force(t, v, law):
+        slips = [sum(R[j, i] * v[i] for i in range(3) if R[j, i]) for j in range(3)]
+        return [push(t)[i] - sum(mu[j] * R[j, i] * law(slips[j]) for j in range(3) if R[j, i]) for i in range(3)]
+
+    rest = System(mass=M, force=lambda t, v: force(t, v, lambda rel: -1.0 if rel <= 0 else 1.0))
+    for integrator in (DOP853(), RK45()):
+        sol = simulate(rest, 5.0, q0=np.zeros(3), v0=np.zeros(3), integrator=integrator, **TIGHT)
+        for t in np.linspace(1e-3, 4.99, 200):
+            at = sol(t)
+            friction, slips = np.linalg.solve(R.T, np.array(push(t)) - M @ at.a) / mu, R @ at.v
+            assert np.all(np.abs(friction) <= 1.0 + 1e-6), t
+            assert np.all((np.abs(slips) < 1e-9) | (np.abs(friction - np.sign(slips)) < 1e-6)), t

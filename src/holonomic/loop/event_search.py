@@ -42,6 +42,7 @@ MARKS = 8
 # other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 NEVER = 2
+LEFT_ALONG = 2  # FIRED besides ±1: the motion along this switch has ended here, where its rate is zero but for rounding
 AS_SWITCH, HOLDS_AT_ZERO = 2, 3
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 
@@ -285,9 +286,12 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
     ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
     for k in range(size.n_events):
         sign, wanted = ev[NEXT, k], ev[DIRECTION, k]
-        if first == 0.0 and sign == 1 and ev_f[PIECE, k] < 0.0 and along_here(model, k):
-            count = keep(found_theta, found, count, 0.0, k, -1)
-            sign = -1
+        if first == 0.0 and abs(sign) == 1 and sign * ev_f[PIECE, k] < 0.0 and ev[STOPS, k] >= AS_SWITCH:
+            sign = -sign
+            if wanted == 0 or wanted == sign:  # it is known to change at once, and the step is given up
+                count = keep(found_theta, found, count, 0.0, k, sign)
+                ev[NEXT, k] = sign
+                continue
         for part in range(3):
             a, b = between(first, last, point(part)), between(first, last, point(part + 1))
             fa, fb = ev_f[PIECE + part, k], ev_f[PIECE + part + 1, k]
@@ -341,13 +345,6 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
                     count = keep(found_theta, found, count, zero, k, sign)
         ev[NEXT, k] = sign
     return count
-
-
-@inner
-def along_here(model, k):
-    """Tell whether function k is that of a switch along which the motion goes."""
-    first = model.size.n_events - model.size.n_switches
-    return k >= first and is_along(model, k - first)
 
 
 @inner

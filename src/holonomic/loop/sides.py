@@ -244,6 +244,19 @@ def arm_along(model, state, ev, ev_f, k):
 
 
 @inner
+def arm_at_zero(model, run, events, k):
+    """A switch that is zero, and that the field leads back over it from the side of its mode, changes at once.
+
+    Were it left to the values in the next step, it might have come back when it is looked at first.
+    """
+    mode = events.marks[LEAD, k]
+    forward = 1.0 if run.t_stop >= run.t else -1.0
+    if events.marks[SIGN, k] == COUNTED and forward * mode * events.rates[k] < 0.0:
+        events.marks[SIGN, k] = mode
+        events.values[START, k] = -mode * TIRED
+
+
+@inner
 def rates_here(model, run, state, events):
     """Time derivatives of all that is watched, where the field has just been evaluated."""
     size = model.size

@@ -32,6 +32,7 @@ from .event_search import (
     DIRECTION,
     FIRED,
     LEAD,
+    LEFT_ALONG,
     NEVER,
     SIGN,
     START,
@@ -43,7 +44,7 @@ from .event_search import (
 )
 from .lenience import loosen
 from .look import write_event
-from .sides import AHEAD, arm_along, arm_switches, joins, known, may_join, rates_here, watch_others
+from .sides import AHEAD, arm_along, arm_at_zero, arm_switches, joins, known, may_join, rates_here, watch_others
 from .wake import WOKEN, again, put_to_sleep, write_mode
 
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
@@ -72,15 +73,16 @@ def change_modes(model, run, loop, events):
     if run.t != run.t_switch:
         run.t_switch = run.t
         run.at_once = 0
+    if run.at_once > size.n_switches:
+        change_one(model, run, events, forward)
     for k in range(size.n_events - 1, first - 1, -1):  # shares are counted from the first one that the motion goes along
         if ev[FIRED, k] != 0 and is_along(model, k - first):  # it leaves, to the side whose field is the whole of it
-            ev[FIRED, k] = 0
             leave(model, run, state, events, k - first, 1 if share_of(model, state.W, k - first) > 0.5 else -1)
             run.h = run.h_whole
             run.at_once += 1
     for k in range(first, size.n_events):
         towards = ev[FIRED, k]
-        if towards == 0:
+        if abs(towards) != 1:
             continue
         run.switched = k - first + 1
         if forward * towards * events.rates[k] < 0.0:
@@ -100,8 +102,24 @@ def change_modes(model, run, loop, events):
     run.phase = SWITCHING
     if run.at_once <= MOST_AT_ONCE * size.n_switches:
         return OK
+    if put_to_sleep(model, run, state, events, -1) == 0:
+        return FACING
     run.at_once = 0
-    return OK if put_to_sleep(model, run, state, events, -1) > 0 else FACING
+    return OK
+
+
+@inner
+def change_one(model, run, events, forward):
+    """Of all that would change here leave the first one: where they go round together, one by one they come to an end."""
+    size, ev = model.size, events.marks
+    first, found = size.n_events - size.n_switches, False
+    for k in range(first, size.n_events):
+        towards = ev[FIRED, k]
+        if towards == 0 or (not is_along(model, k - first) and forward * towards * events.rates[k] < 0.0):
+            continue
+        if found:
+            ev[FIRED, k] = 0
+        found = True
 
 
 @inner
@@ -114,6 +132,7 @@ def leave(model, run, state, events, j, side):
         if alike == 0 or (k != j and sleeps(model, k)):
             continue
         events.marks[SIGN, first + k] = COUNTED  # its sign here is rounding
+        events.marks[FIRED, first + k] = LEFT_ALONG
         if model.data[at + k] != alike * side * math.inf:
             model.data[at + k] = alike * side * math.inf
             write_mode(model, run, state, events, k, 0)
@@ -231,6 +250,10 @@ def go_along(model, run, loop, record, events):
     if at >= 0 and record.t[at] == run.t:
         write_row(record.t, record.x, record.k, at, run.t, state.x, state.K, 0, size.nq, size.nx, size.nk)
     arm_switches(model, run, state, events)
+    rates_here(model, run, state, events)
+    for k in range(size.n_events - size.n_switches, size.n_events):
+        if not is_along(model, k - size.n_events + size.n_switches):
+            arm_at_zero(model, run, events, k)
     return OK
 
 
@@ -261,7 +284,9 @@ def arm_again(model, run, state, events, first):
         ev_f[START, k], ev[FIRED, k] = value, 0
         mode = 1 if sleeps(model, k - first) else sign_of(model.data[size.at_modes + k - first])
         ev[SIGN, k], ev[LEAD, k] = COUNTED if crossed != 0 or sign_of(value) != mode else mode, mode
-        if crossed != 0 and forward * mode * events.rates[k] < 0.0:
+        if crossed == 0:
+            arm_at_zero(model, run, events, k)
+        if abs(crossed) == 1 and forward * mode * events.rates[k] < 0.0:
             run.switched = k - first + 1
             run.t_failed = run.t
             found = FACING
