@@ -19,7 +19,13 @@ from holonomic import (
     simulate,
     sweep,
 )
-from holonomic.errors import BadArgument, IncompatibleMethods, RedundancyWarning, SingularPosition
+from holonomic.errors import (
+    BadArgument,
+    IncompatibleMethods,
+    RedundancyWarning,
+    SingularPosition,
+    StepFailed,
+)
 from holonomic.kernels.signatures import Fn
 from holonomic.model.call_by_name import Names
 from holonomic.model.compiled import Model
@@ -566,3 +572,27 @@ def test_corners_and_selects_of_elements_are_those_of_their_values(dimension):
     functions = [each for table in m.to_tables().collection.tables for each in table.kind.functions.values()]
     assert not any(source.kind == "invariant" for each in functions for source in each.sources)
     assert np.allclose(tables.q, code.q, rtol=0, atol=1e-11)
+
+
+def test_what_falls_on_relaxed_springs_is_no_loss_of_digits():
+    """All that rows see there is rounding: gravity cancels in them, and their multipliers are zero."""
+    random = np.random.default_rng(7)
+    for _ in range(30):
+        at = random.uniform(-2, 2, 2)
+        middle, end = at + random.uniform(0.2, 1, 2), at + random.uniform(-1, -0.2, 2)
+        m = Mechanism()
+        m.body("one", rod(at, middle, mass=random.uniform(1, 60)))
+        m.body("other", rod(middle, end, mass=random.uniform(0.01, 1)))
+        m.revolute("A", "one", "other", at=middle)
+        m.spring("s", m.ground, "one", at=(at + random.uniform(0.3, 1, 2), at), stiffness=1000.0)
+        sol = simulate(m, 1e-3, compile="never", integrator=DOP853())
+        assert np.allclose(sol.a[0][[0, 1, 3, 4]], [0, -9.81] * 2, atol=1e-10)
+
+
+def test_a_run_of_tables_that_fails_says_why_and_keeps_what_it_has():
+    m = Mechanism()
+    m.body("a", rod((0, 0), (1, 0), mass=1.0))
+    m.torque("T", "a", value=lambda a: 1 + 100 * a.angular_velocity**2)  # no bounds
+    with pytest.raises(StepFailed, match=r"^the step fell to .* The largest error is in v\[2\] \('a angle'\)") as told:
+        simulate(m, 5.0, compile="never")
+    assert told.value.solution.t[-1] == pytest.approx(0.01309, rel=1e-3)

@@ -271,3 +271,20 @@ def test_point_masses_that_hold_each_others_rotation_alone():
     m.fixed("other", "p 1", "p 2", at=(0.7, 0.5))
     sol, known = (simulate(m, 0.3, compile=how, rtol=1e-9, atol=1e-11) for how in ("never", "now"))
     assert sol.plan.tier == "tables" and np.abs(sol.q[-1] - known.q[-1]).max() < 1e-8
+
+
+def test_where_reactions_are_not_the_smallest_the_warning_does_not_say_so():
+    m = Mechanism()
+    m.body("rod", rod((0, 0), (1, 0), mass=1.0))
+    for name in ("O", "twice"):
+        m.revolute(name, m.ground, "rod", at=(0, 0))
+    with pytest.warns(RedundancyWarning, match=r"not unique \(the smallest are given\)\.$"):
+        simulate(m, 0.01, compile="never")
+    m.body("bob", at=(1, -1), mass=1.0)  # its rotation is held by where it is pinned
+    m.body("other", rod((1, 0), (1, -1), mass=1.0))
+    m.revolute("A", "rod", "other", at=(1, 0))
+    m.revolute("B", "other", "bob", at=(1, -0.5))
+    m.distance("across", "rod", "bob", at=((0.5, 0), (1, -1.2)))
+    assert m.to_tables().collection.whole
+    with pytest.warns(RedundancyWarning, match=r"not unique \(as many rows as are redundant carry none\)\.$"):
+        simulate(m, 0.01, compile="never")

@@ -22,7 +22,7 @@ from holonomic.model.model_base import Variant
 from holonomic.multibody import Mechanism, rod
 
 from .machines import four_bar, planetary_gear, slider_crank
-from .test_tables import MACHINES, ball_chain, both, chain, warm_arm
+from .test_tables import MACHINES, ball_chain, both, warm_arm
 from .test_tables_know_all import rubbing
 
 MEANS = [(Trapezoidal(), Index2()), (ImplicitMidpoint(), Index2()), (ImplicitMidpoint(), Index3())]

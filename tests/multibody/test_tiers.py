@@ -198,6 +198,18 @@ def test_there_is_one_process_beside_at_a_time(monkeypatch):
 
 
 @beside
+def test_what_was_not_kept_before_is_no_failure_of_a_process_beside(monkeypatch):
+    """Models with opaque functions are compiled in every process: after one of them no process beside succeeded."""
+    monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "1")
+    monkeypatch.setitem(machine_code._memory, "of an opaque function", b"")
+    one = Tiers(1000, 2)
+    one.lost = one.cost / 2
+    one.compile_beside(lambda: None)
+    wait(lambda: one.beside.ended)
+    assert one.beside.succeeded
+
+
+@beside
 def test_a_process_beside_that_fails_is_not_asked_again(monkeypatch):
     monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "1")
     state = Tiers(1000, 2)

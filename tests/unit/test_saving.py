@@ -8,7 +8,7 @@ import pytest
 from scipy.io import netcdf_file
 
 import holonomic
-from holonomic import DOP853, BadArgument, Event, MissingExtra, Solution, System, simulate
+from holonomic import DOP853, BadArgument, Event, MissingExtra, Ode, Solution, System, load, simulate
 from holonomic.problems import kepler, pendulum, seven_body
 
 
@@ -279,3 +279,15 @@ def test_a_saved_run_holds_states_and_algebraic_variables(tmp_path):
         assert getattr(read(0.17), name) == pytest.approx(getattr(sol(0.17), name), abs=1e-2)  # a cubic between steps
         assert np.array_equal(getattr(read.end, name), getattr(sol.end, name))
     assert {"slow", "root"} <= set(read.to_dataframe().columns)
+
+
+def test_between_the_times_of_a_loaded_run_switches_are_corners(tmp_path):
+    """The row at a switch has the slope behind it, by which velocities before were off by 0.3."""
+    pushed = System(mass=np.eye(1), force=lambda t: [5.0 if t > 0.3 else -5.0])
+    fading = Ode(lambda t, y: [1.0 if t > 0.3 else -y[0]])
+    times = np.linspace(0, 3, 61)
+    for system, start, name, within in ((pushed, {"q0": [0], "v0": [0]}, "v", 1e-12), (fading, {"y0": [1]}, "y", 1e-3)):
+        sol = simulate(system, 3.0, **start)
+        sol.save(tmp_path / "run.nc")
+        loaded = load(tmp_path / "run.nc")
+        assert np.abs(getattr(loaded(times), name) - getattr(sol(times), name)).max() < within

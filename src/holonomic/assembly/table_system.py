@@ -292,6 +292,10 @@ class TableSystem(Operators):
     def rank(self) -> tuple[int, int]:
         return self.collection.redundant, self.collection.redundant_q
 
+    @property
+    def shares_loads(self) -> bool:
+        return not self.collection.whole
+
     def set_rank(self, by_v: int, by_q: int) -> None:
         self._set_rank(True, by_v)
         self._set_rank(False, by_q)

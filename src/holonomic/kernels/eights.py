@@ -337,11 +337,11 @@ def mean(from_rows, n, x, at):
 
 
 @leaf
-def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
+def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg, floor):
     """The largest ratio of what is left of a row, r, to the parts it is summed from; NaN where there is one.
 
     The parts of a row are G M⁻¹ f + γ, and S λ, of which the diagonal is known; a row that has nothing else is measured by a
-    part of what the others have.
+    part of what the others have, and by `floor` at least.
     """
     most = found = wrong = 0.0
     for again in range(2):
@@ -370,8 +370,21 @@ def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg):
                 found = max(found, T[at_arg + i])
                 wrong += T[at_arg + 8 + i]
         if again == 0:
-            most = max(1e-2 * most, 1e-300)
+            most = max(1e-2 * most, floor, 1e-300)
     return found + wrong
+
+
+@leaf
+def greatest(T, at, n, at_arg):
+    """max |x| of n numbers, a multiple of eight."""
+    top = spread(0.0)
+    for i in range(0, n, 8):
+        top = greater(top, size_of(eight(T, at + i)))
+    put(T, at_arg, top)
+    found = 0.0
+    for i in range(8):
+        found = max(found, T[at_arg + i])
+    return found
 
 
 @leaf

@@ -18,6 +18,7 @@ from .eights import (
     copied,
     evaluate_kinds,
     given_rows,
+    greatest,
     into_places,
     inverse_metric,
     judged,
@@ -38,6 +39,7 @@ from .row_products import diagonal_of_S, over_weights, times_G, times_GT
 OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)  # context, mode, t, a, b, data, out, all by their addresses
 REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution is refined
 MOST_REFINEMENTS = 12
+CANCELLED = 1e-3  # of the largest M⁻¹ f, that rows are measured by where G M⁻¹ f + γ and λ are next to nothing: in free fall
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
 
 
@@ -158,7 +160,7 @@ def _field(head, address, t, x, data, out):
         if head.redundant > 0:
             _consistent(head, O, T)
         copied(T, head.at_g, rows, T, lam)
-        left = before = 0.0
+        left = before = floor = 0.0
         for refinement in range(MOST_REFINEMENTS):
             if refinement == 0:
                 _substitute(head, O, T, lam)
@@ -174,7 +176,10 @@ def _field(head, address, t, x, data, out):
             else:
                 _less_weighed(head, O, T, f, a, b)
                 _G_and_gamma(head, O, b, T, r)
-            left = judged(kinds, head.n_kinds, T, r, head.at_g, lam, head.at_diagonal, head.at_arg)
+            left = judged(kinds, head.n_kinds, T, r, head.at_g, lam, head.at_diagonal, head.at_arg, floor)
+            if floor == 0.0 and left > REFINED:
+                floor = CANCELLED * greatest(T, a, head.places_v, head.at_arg)
+                left = judged(kinds, head.n_kinds, T, r, head.at_g, lam, head.at_diagonal, head.at_arg, floor)
             if not left > REFINED or (refinement > 0 and not left < 0.5 * before):
                 break
             before = left

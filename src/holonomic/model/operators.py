@@ -171,6 +171,11 @@ class Operators:
         """How many rows repeat others: of velocities, of positions."""
         return 0, 0
 
+    @property
+    def shares_loads(self) -> bool:
+        """Whether rows that repeat others carry the smallest multipliers; else some of them carry none."""
+        return True
+
     def set_rank(self, by_v: int, by_q: int) -> None:
         """Set these; -1: not known."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def between(sol: Solution, wanted) -> Solution:
     """Return a loaded run at other times: cubic Hermite on (q, q') and (v, v'), jumps kept.
 
+    A row at which a switch changed has the slope behind it: states before are quadratic, by the slope that they begin with.
     Everything else is cubic with slopes from neighbouring times; at saved times it is what was saved.
     """
     t, x, k = sol.trail.arrays
@@ -27,13 +28,16 @@ def between(sol: Solution, wanted) -> Solution:
     h = np.where(known, 1.0, t[np.minimum(left + 1, len(t) - 1)] - t[left])
     theta = (times - t[left]) / h
 
-    def cubic(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    def cubic(values: np.ndarray, slopes: np.ndarray, bends: np.ndarray | None = None) -> np.ndarray:
         shape = (-1,) + (1,) * (values.ndim - 1)
         s, width = theta.reshape(shape), h.reshape(shape)
         right = np.minimum(left + 1, len(t) - 1)
         rise = s * s * (3 - 2 * s)
         inside = values[left] + rise * (values[right] - values[left])
-        inside = inside + width * s * (1 - s) * ((1 - s) * slopes[left] - s * slopes[right])
+        ends = slopes[right]
+        if bends is not None:
+            ends = np.where(bends[right].reshape(shape), 2.0 * (values[right] - values[left]) / width - slopes[left], ends)
+        inside = inside + width * s * (1 - s) * ((1 - s) * slopes[left] - s * ends)
         return np.where(known.reshape(shape), values[rows], inside)
 
     def smooth(values: np.ndarray) -> np.ndarray:
@@ -41,7 +45,8 @@ def between(sol: Solution, wanted) -> Solution:
 
     nq, nv = sol.plan.model.nq, sol.plan.model.nv
     rates = x[:, nq:] if sol.trail.slopes is None else sol.trail.slopes
-    states = np.hstack([cubic(x[:, :nq], rates), cubic(x[:, nq:], k[:, :nv])])
+    bends = np.isin(t, [when for log in sol.switches.values() for when in (*log.t, *log.along)])
+    states = np.hstack([cubic(x[:, :nq], rates, None if nv else bends), cubic(x[:, nq:], k[:, :nv], bends)])
     there = sol.at_rows(times, states, smooth(k), single=np.ndim(wanted) == 0)
     hold_beside_states(there, sol, sol, lambda values, _: smooth(values))
     return there

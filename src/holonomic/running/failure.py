@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from ..errors import (
@@ -16,6 +18,7 @@ from ..errors import (
     STEP_COLLAPSED,
     TOO_MANY_STEPS,
     HolonomicError,
+    IncompatibleMethods,
     NotFinite,
     SingularMass,
     SingularPosition,
@@ -271,7 +274,9 @@ def _collapsed(run, plan, sol) -> str:
     grew = growth_of_multipliers(plan, sol)
     if grew is not None:
         return text + f" and {grew}: the mechanism is near a singular position.{way_past(run)} See error.solution."
-    found = None if model.is_ode else massless(model, *mass_and_rows(run, model), least=NEARLY_MASSLESS)
+    found = None
+    with suppress(IncompatibleMethods):  # tables have no M and G of the whole
+        found = None if model.is_ode else massless(model, *mass_and_rows(run, model), least=NEARLY_MASSLESS)
     if found is not None:
         return text + f", and {found} See error.solution."
     if not model.is_ode and len(sol.t) > 2 and (grown := growth_of_force(plan, sol, 0)) > UNBOUNDED:

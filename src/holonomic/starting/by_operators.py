@@ -124,11 +124,12 @@ def _name_redundant(model, t, q, v, data, count: int) -> None:
         known = redundant_rows(model.row_labels, G, tuple(sorted(int(row) for row in order[:rank])))
         model.note_redundancy(data, known)
     if known is not None:
-        warn_of_redundant(model.row_labels, known, "minimum-norm")
+        warn_of_redundant(model.row_labels, known, "minimum-norm" if model.system.shares_loads else "drop")
         return
+    given = "the smallest are given" if model.system.shares_loads else "some rows carry none of it"
     warn(
         f"{count} of {model.n_lam} constraint rows are redundant. The motion is unique, the reactions of joints that carry the "
-        "same load are not (the smallest are given).",
+        f"same load are not ({given}).",
         RedundancyWarning,
     )
 
