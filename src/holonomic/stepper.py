@@ -119,7 +119,7 @@ class Stepper:
         self._work_with(self._new_run(data, t0, x0))
         run = self._run
         self._plain = not (plan.model.interpreted or plan.events or len(self._inputs.breaks) or self._laws)
-        self._tells, self._jumped = not self._plain or bool(plan.switches), 0  # changes of switches by inputs that jumped
+        self._tells, self._noted = not self._plain or bool(plan.switches), 0  # changes of switches in the log
         self._sampling = EndlessSampling(self._laws, t0)
         for law in self._laws:
             law.refuse_multipliers(plan.rows)
@@ -210,8 +210,9 @@ class Stepper:
     def _solution(self, ended: str) -> Solution:
         """The run so far, with memory of its own: the stepper goes on."""
         run, plan = self._run, self.plan
-        if self._plain and plan.switches:
-            run.watching.collect(self._memory.event_rows, self._jumped)
+        if self._plain:
+            self._note_switches()
+            self._memory.event_rows = 0
         sol = Solution.from_run(run, plan, self._start, ended)
         sol.trail.memory, sol.trail.noted = self._memory.copy(), run.noted.copy()
         if not plan.switches:
@@ -269,9 +270,16 @@ class Stepper:
                 raise self._failed(status)
             self._given = self._in_use.given = self._for_kernels()
             memory.quota, memory.paths = QUOTA, 0  # paths over singular positions, whose buffer may be full, are not asked for here
-            memory.event_rows = 0  # nor are switches, of whose changes the last ones are told
+            self._note_switches()
+            memory.event_rows = 0
             status = run_compiled(self._given, NOT_OPENED, DRIVE)
             raise_what_was_raised()
+
+    def _note_switches(self) -> None:
+        """Take over the changes of switches that the compiled loop has written down."""
+        watching = self._run.watching
+        watching.collect(self._memory.event_rows, self._noted)
+        self._noted = len(watching.log)
 
     def _stretch(self, t_stop: float) -> bool:
         """Go on to a time and enter the inputs that begin there; False: a terminal event came before."""
@@ -323,7 +331,7 @@ class Stepper:
                 changed[at] = number
         if changed:
             enter_numbers(self._run, changed)
-            self._jumped = len(self._run.watching.log)
+            self._noted = len(self._run.watching.log)
 
     @property
     def _places(self) -> dict[str, int]:
@@ -358,7 +366,7 @@ class Stepper:
 
     def _tell_from_here(self) -> None:
         """Forget which events and changes of switches there were."""
-        self._memory.event_rows = self._jumped = 0
+        self._memory.event_rows = self._noted = 0
         self._run.watching.clear_log()
 
     def copy(self) -> Stepper:

@@ -125,6 +125,17 @@ def test_a_select_wakes_and_stays_awake_in_a_state():
         assert each.v[0] == pytest.approx(0.0, abs=1e-15) and each._memory.rejected < 10
 
 
+def test_all_changes_of_a_step_are_told_however_many():
+    system = System(mass=np.eye(1), force=lambda t, q: [1.0 - q[0]] if np.sin(50 * t) > 0 else [-1.0 - q[0]])
+    stepper = Stepper(system, q0=[0.0], v0=[0.0], integrator=DOP853)
+    stepper.step(10.0)
+    for _ in range(2):  # asked twice
+        (log,) = stepper.now.switches.values()
+        assert log.t == pytest.approx(np.pi / 50 * np.arange(1, 160), abs=1e-12)
+    stepper.step(0.01)
+    assert len(next(iter(stepper.now.switches.values()))) == 0
+
+
 def test_events_and_switches_go_together():
     top = Event(lambda v: v[0], direction="falling", terminal=True)
     stepper = Stepper(System(mass=np.eye(1), force=bounce), q0=[1.0], v0=[0.0], events={"top": top}, integrator=DOP853, rtol=1e-9)

@@ -16,6 +16,7 @@ from holonomic import (
     BDF,
     GGL,
     RATTLE,
+    RK45,
     BadArgument,
     Dae,
     Event,
@@ -34,6 +35,7 @@ from holonomic import (
 from holonomic.errors import IncompatibleMethods, NotFinite
 from holonomic.gpu import engine
 from holonomic.model import symbolics as door
+from holonomic.model.opaque_code import Code
 from holonomic.model.outside_functions import OutsideFunction
 from holonomic.multibody import Mechanism, rod
 from holonomic.native import cachefolder
@@ -210,6 +212,76 @@ def test_a_jitted_function_that_raises_is_not_a_number():
     given = opaque(law)
     with pytest.raises(NotFinite, match=r"rhs\(\) \(it raises ValueError: below\) gives NaN or infinity near t = 0.693147"):
         simulate(Ode(lambda y: [given(y[0])]), 5.0, y0=[1.0])
+
+
+@njit
+def seven_to_two(a, b, c, d, e, f, g):
+    return a * b - c, d + e * f - g
+
+
+@njit
+def nine_to_one(a, b, c, d, e, f, g, h, i):
+    return a * b - c * d + e * f - g * h + i
+
+
+@njit
+def whole_to_three(x, M, scale, k):
+    return M @ x * scale + k
+
+
+@njit
+def row_to_one(x):
+    return np.array([x[0] * x[1] - x[2]])
+
+
+@njit
+def row_to_pair(x, y):
+    return x[0] * y, x[1] + y
+
+
+@njit
+def single_in_a_tuple(x):
+    return (3.0 * x,)
+
+
+def test_numbers_come_in_registers_or_in_memory_and_are_the_same():
+    y = np.array([0.3, -0.7, 1.1])
+    M = lambda y: np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]) * y[0]
+    laws = {
+        "two": lambda y, seven: seven(y[0], y[1], y[2], 0.5, 1.5, 2.0 * y[0], 4.0),
+        "nine": lambda y, nine: nine(y[0], y[1], y[2], 0.5, 1.5, 2.0, 4.0, y[0] * y[1], 3.0),
+        "three": lambda y, whole: whole(y[:2], M(y), y[2], 2),
+        "one": lambda y, row: row(y),
+        "pair": lambda y, pair: pair(y[1:], y[0]),
+        "single": lambda y, single: single(y[0])[0],
+    }
+    functions = seven_to_two, nine_to_one, whole_to_three, row_to_one, row_to_pair, single_in_a_tuple
+    made = {name: (law, opaque(f), f) for (name, law), f in zip(laws.items(), functions, strict=True)}
+    outputs = {name: (lambda y, law=law, f=f: np.array(law(y, f))) for name, (law, f, _) in made.items()}
+    system = Ode(lambda y: [sum(np.ravel(law(y, f))) for law, f, _ in [made["two"], made["nine"], made["three"]]], outputs=outputs)
+    sol = simulate(system, 0.01, y0=y)
+    for name, (law, _, f) in made.items():
+        for here, found in zip(sol.y, sol[name], strict=True):
+            assert np.allclose(found, np.array(law(here, f)), rtol=1e-14, atol=0), name
+    many = sweep(system, 0.01, y0=np.repeat([y], 16, axis=0), save_at=3)
+    assert np.allclose(many.y[:, -1], simulate(system, 0.01, y0=y, save_at=3).y[-1], rtol=1e-12)
+
+
+def test_runs_of_compiled_ones_that_are_asked_for_again_are_the_same_and_end_alike():
+    @njit
+    def law(x, t):
+        if t > 1.5:
+            raise ValueError("late")
+        return -x
+
+    given = opaque(law)
+    system = Ode(lambda t, y: [given(y[0], t)])
+    first, *others = (simulate(system, 1.0, y0=[1.0], integrator=RK45) for _ in range(3))
+    assert system.made.models and any(next(iter(system.made.models.values())).prepared.values())
+    assert all(np.array_equal(first.y, each.y) for each in others)
+    for _ in range(2):
+        with pytest.raises(NotFinite, match=r"it raises ValueError: late"):
+            simulate(system, 2.0, y0=[1.0], integrator=RK45)
 
 
 def test_nothing_of_it_is_kept_on_disk_and_no_two_are_mixed_up(monkeypatch):
@@ -408,7 +480,7 @@ def test_a_function_that_changes_from_call_to_call_is_refused():
 
 def outside(function, n, m, derivative=None):
     callback = as_callback(lambda x: np.ravel(function(np.array(x))).tolist(), n, m)
-    return OutsideFunction("f", n, m, address_of(callback), callback, [np.full(n, 0.4)], derivative)
+    return OutsideFunction("f", n, m, Code(address_of(callback), callback), [np.full(n, 0.4)], derivative)
 
 
 def test_graphs_look_behind_calls():

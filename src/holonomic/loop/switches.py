@@ -45,7 +45,7 @@ from .event_search import (
 from .lenience import loosen
 from .look import write_event
 from .sides import AHEAD, arm_along, arm_at_zero, arm_switches, joins, known, may_join, rates_here, watch_others
-from .wake import WOKEN, again, put_to_sleep, write_mode
+from .wake import WOKEN, again, clear_multipliers, put_to_sleep, write_mode
 
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
 
@@ -192,8 +192,7 @@ def go_on_in_mode(model, run, loop, record, events):
     nev = size.n_events
     first = nev - size.n_switches
     follow_others(model, run, state, events)
-    for i in range(size.nq + size.nv, size.nx):
-        state.x[i] = 0.0
+    clear_multipliers(size, state.x)
     forget_steps(run, state.K, 1)
     status = enter_point(model, run, state)
     if status != OK and not asks_for_function(status) and loosen(model, run, status):

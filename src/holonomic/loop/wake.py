@@ -114,11 +114,17 @@ def write_mode(model, run, state, events, j, how):
 
 
 @inner
+def clear_multipliers(size, x):
+    """Forget what a formulation adds to q and v, which begins with what the field gives; y of a Dae goes on from where it is."""
+    for i in range(size.nq + size.nv, size.nx if size.nv > 0 else 0):
+        x[i] = 0.0
+
+
+@inner
 def again(model, run, loop, record, events):
     """Begin anew where modes have changed and nothing else: WOKEN, or what failed."""
     size, state = model.size, loop.state
-    for i in range(size.nq + size.nv, size.nx):
-        state.x[i] = 0.0
+    clear_multipliers(size, state.x)
     forget_steps(run, state.K, 1)
     arm_switches(model, run, state, events)
     status = enter_point(model, run, state)

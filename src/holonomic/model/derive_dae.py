@@ -137,7 +137,7 @@ class DerivedDae(Derived):
         return vertcat(*self._levels[:-1], self.e.invariants)
 
     def field(self, refined: bool = False, gains: bool = False) -> SX:
-        return vertcat(self._rhs(gains) - self.taken(), self._solved_for_y(gains)[1])
+        return vertcat(self._rhs(gains) - self.taken(), self.unless_sliding(self._solved_for_y(gains)[1]))
 
     def terms(self, gains: bool = False) -> SX:
         """(z', I, f, G, γ) in the places of a System's (q', M, f, G, γ), for selectors: z' and γ are left at zero."""

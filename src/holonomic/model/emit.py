@@ -166,22 +166,31 @@ class _Values:
     def _of_call(self, name: list[str], given: tuple[int, ...]) -> Line:
         """One number of what an outside function gives; it is called for the first of them."""
         _, key, m, index = name
-        if (key, given) not in self.calls:
-            lanes = self.lines.lanes
+        lanes, function = self.lines.lanes, KNOWN[key]
+        one = lanes == 1 and m == "1" and function.by_value != 0
+        if (key, given) not in self.calls and one:
+            form = ir.FunctionType(DOUBLE, [DOUBLE] * len(given))
+            arguments = [self[node] for node in given]
+            self.calls[key, given] = self.lines.builder.call(at(self.lines.builder, function.by_value, form), arguments)
+        elif (key, given) not in self.calls:
             arguments, missing = [self[node] for node in given], self.lines.constant(math.nan)
             builder = self.lines.builder
             x, out = (builder.alloca(DOUBLE, lanes * size) for size in (len(given), int(m)))
-            for place, value in enumerate(arguments):
+            by_value = lanes == 1 and function.by_value != 0
+            for place, value in enumerate(() if by_value else arguments):
                 self.lines.store(value, x, place)
             for place in range(int(m)):  # should it write nothing, nobody takes that for numbers
                 self.lines.store(missing, out, place)
             builder = self.lines.builder
-            if lanes == 1:
-                builder.call(at(builder, KNOWN[key].address, FORM), [x, out])
+            if by_value:
+                form = ir.FunctionType(ir.VoidType(), [*[DOUBLE] * len(given), POINTER])
+                builder.call(at(builder, function.by_value, form), [*arguments, out])
+            elif lanes == 1:
+                builder.call(at(builder, function.address, FORM), [x, out])
             else:
                 builder.call(_call_of_each(self.module, key, len(given), int(m), lanes), [x, out])
             self.calls[key, given] = out
-        return self.lines.load(self.calls[key, given], int(index))
+        return self.calls[key, given] if one else self.lines.load(self.calls[key, given], int(index), alone=lanes == 1)
 
     def _turn(self, angles: list[int]) -> None:
         """Compute sines and cosines of a group, and before them what its angles are made of, in the tape's order."""

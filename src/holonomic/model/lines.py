@@ -59,9 +59,13 @@ class Lines:
         value = ir.Constant(self.type, number if self.lanes == 1 else [number] * self.lanes)
         return Line(value.get_reference(), type=self.type)
 
-    def load(self, array: ir.Value, index: int) -> Line:
-        """An entry of an array."""
-        return self._value(f"load {self._type}, {self._type}* {self._element(array, index)}{self._alignment}")
+    def load(self, array: ir.Value, index: int, alone: bool = False) -> Line:
+        """An entry of an array; `alone`, it is not read together with others.
+
+        Two numbers that were just written one by one cannot be read as one pair without waiting for the memory.
+        """
+        how = "load volatile" if alone else "load"
+        return self._value(f"{how} {self._type}, {self._type}* {self._element(array, index)}{self._alignment}")
 
     def store(self, value, array: ir.Value, index: int) -> None:
         """Put a value into an entry of an array."""

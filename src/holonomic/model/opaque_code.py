@@ -1,6 +1,6 @@
 """Where the code of a user's function is, by what kind of function it is: Python's, Numba's, or C's.
 
-Each kind gives the address of f(x, out) for one way of being called, and what must live as long as that address.
+Each kind gives its `Code` for one way of being called.
 """
 
 from __future__ import annotations
@@ -8,13 +8,26 @@ from __future__ import annotations
 import ctypes
 import inspect
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BadArgument
 from ..native.callbacks import address_of, as_callback
 from .function_signature import is_compiled
+
+IN_REGISTERS = 8  # numbers that a call hands over in registers
+
+
+class Code(NamedTuple):
+    """Where the code of a function is, for one way of calling it."""
+
+    address: int  # of f(x, out)
+    kept: Any  # what the code needs to live on
+    # Of the same as double f(double, ...), or void f(double, ..., double *out) where it gives several numbers; 0: there is none.
+    # Numbers stay in registers then: to write them into memory and to read them there at once takes longer than the call.
+    by_value: int = 0
+    calls_python: bool = False
 
 
 class PythonCode:
@@ -48,8 +61,8 @@ class PythonCode:
             return result.shape
         raise raised or BadArgument(f"opaque {self.name!r} was given no numbers.")
 
-    def address(self, given, shape, points, role: str) -> tuple[int, Any]:
-        """The address, and what to keep."""
+    def compiled(self, given, shape, points, role: str) -> Code:
+        """Its code."""
         f, m = self.f, int(np.prod(shape))
 
         def called(x):
@@ -62,7 +75,7 @@ class PythonCode:
             return result.ravel().tolist()
 
         callback = as_callback(called, len(given.flat), m)
-        return address_of(callback), callback
+        return Code(address_of(callback), callback, calls_python=True)
 
 
 class NumbaCode(PythonCode):
@@ -74,44 +87,70 @@ class NumbaCode(PythonCode):
         super().__init__(f)
         self.signature = inspect.signature(f.py_func)
 
-    def address(self, given, shape, points, role: str) -> tuple[int, Any]:
+    def compiled(self, given, shape, points, role: str) -> Code:
         from numba import carray, cfunc, types
         from numba.core.errors import NumbaError
 
+        from .numba_room import put, room_for
+
+        if any(kind == "names" for kind, _ in given.forms):  # which Numba does not have
+            return super().compiled(given, shape, points, role)
         result = self.f(*given.rebuilt(points[0].tolist()))
-        if isinstance(result, tuple):
-            kept = [f"out[{i}] = made[{i}]" for i in range(len(result))]
-        elif isinstance(result, np.ndarray):
-            kept = [f"if made.size == {result.size}:", "    for i, value in enumerate(made.flat):", "        out[i] = value"]
-        else:
-            kept = ["out[0] = made"]
-        arguments, at = [], 0
-        for kind, what in given.forms:
-            size = int(np.prod(what)) if kind == "array" else 1
-            if kind == "fixed":
-                arguments.append(repr(what))
-            elif kind == "number":
-                arguments.append(f"x[{at}]")
-            elif kind == "array":
-                part = f"x[{at}:{at + size}]"
-                arguments.append(part if len(what) == 1 else f"{part}.reshape({what!r})")
-            else:  # names, which Numba does not have
-                return super().address(given, shape, points, role)
-            at += 0 if kind == "fixed" else size
-        source = "\n".join([
-            "def called(x_, out_):", f"    x, out = carray(x_, {max(at, 1)}), carray(out_, {int(np.prod(shape))})", "    try:",
-            f"        made = f({', '.join(arguments)})", *(f"        {line}" for line in kept),
-            "    except Exception:", "        out[0] = np.nan",
-        ])  # fmt: skip
-        names = {"f": self.f, "carray": carray, "np": np}
-        exec(source, names)
-        pointer = types.CPointer(types.float64)
+        n, m = len(given.flat), int(np.prod(shape))
+        by_value = n <= IN_REGISTERS
+        one = by_value and m == 1
+        names = [f"x{i}" for i in range(n)] if by_value else ["x_"]
+        lines = [f"def called({', '.join([*names, *['out_'] * (not one)])}):"]
+        if not by_value:
+            lines.append(f"    x = carray(x_, {n})")
+        elif any(kind == "array" for kind, _ in given.forms):
+            lines += ["    room = room_for()", *(f"    put(room, {i}, x{i})" for i in range(n)), f"    x = carray(room, {n})"]
+        if not one:
+            lines.append(f"    out = carray(out_, {m})")
+        made = f"f({', '.join(_arguments(given.forms, by_value))})"
+        lines += ["    try:", f"        made = {made}", *(f"        {line}" for line in _kept(result, one))]
+        lines += ["    except Exception:", "        return np.nan" if one else "        out[0] = np.nan"]
+        if one:
+            lines.append("    return np.nan")
+        names = {"f": self.f, "carray": carray, "np": np, "room_for": room_for(n), "put": put}
+        exec("\n".join(lines), names)
+        pointer, number = types.CPointer(types.float64), types.float64
+        takes = [number] * n + [pointer] * (not one) if by_value else [pointer, pointer]
         model = self.f.targetoptions.get("error_model", "python")
         try:
-            made = cfunc(types.void(pointer, pointer), error_model=model)(names["called"])
+            code = cfunc((number if one else types.void)(*takes), error_model=model)(names["called"])
         except NumbaError:
-            return super().address(given, shape, points, role)
-        return made.address, made
+            return super().compiled(given, shape, points, role)
+        if not by_value:
+            return Code(code.address, code)
+        from .outside_functions import adapted
+
+        forms = ("double",) * n + ("out",) * (not one)
+        return Code(adapted(code.address, n, forms, "double" if one else "void", 0), code, code.address)
+
+
+def _arguments(forms, by_value: bool) -> list[str]:
+    """How a function is called with the numbers in x, or, by value, in x0, x1, ..."""
+    found, at = [], 0
+    for kind, what in forms:
+        size = int(np.prod(what)) if kind == "array" else 1
+        if kind == "fixed":
+            found.append(repr(what))
+            continue
+        part = (f"x{at}" if by_value else f"x[{at}]") if kind == "number" else f"x[{at}:{at + size}]"
+        found.append(part if kind == "number" or len(what) == 1 else f"{part}.reshape({what!r})")
+        at += size
+    return found
+
+
+def _kept(result, one: bool) -> list[str]:
+    """How what a function gives, like this result, is written into out, or returned."""
+    if isinstance(result, tuple):
+        return ["return made[0]"] if one else [f"out[{i}] = made[{i}]" for i in range(len(result))]
+    if isinstance(result, np.ndarray):
+        each = ["return value"] if one else ["out[i] = value"]
+        return [f"if made.size == {result.size}:", "    for i, value in enumerate(made.flat):", f"        {each[0]}"]
+    return ["return made"] if one else ["out[0] = made"]
 
 
 C_NAMES = {"float64": "double", "int32": "int", "int64": "long", "none": "void", "void*": "void *", "float64*": "double *"}
@@ -149,15 +188,16 @@ class CCode:
             raise BadArgument(f"opaque {self.name!r} writes into double *out: say how many numbers, opaque(f, shape=3).")
         return told
 
-    def address(self, given, shape, points, role: str) -> tuple[int, Any]:
-        """The address, and what to keep."""
+    def compiled(self, given, shape, points, role: str) -> Code:
+        """Its code."""
         from .outside_functions import adapted
 
         if not self.writes and int(np.prod(shape)) != 1:
             raise BadArgument(f"{role} returns one number, expected {int(np.prod(shape))}.")
         if self.takes == ("double *", "double *"):
-            return self.at, self.f
-        return adapted(self.at, len(given.flat), self.takes, self.gives, self.user_data), self.f
+            return Code(self.at, self.f)
+        by_value = self.at if set(self.takes) == {"double"} else 0
+        return Code(adapted(self.at, len(given.flat), self.takes, self.gives, self.user_data), self.f, by_value)
 
 
 def place_of(f) -> tuple[str, str]:

@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -20,6 +19,7 @@ from ..errors import BadArgument
 from ..native import host
 from ..native.callbacks import call_at
 from .differences import FIRST, SECOND, Differences
+from .opaque_code import Code
 
 # Steps of differences of differences, in units of a coordinate's scale: where truncation, s⁴/30 each time, meets rounding,
 # 1.5 ε/s each time. Largest errors of the four derivatives of a sine: 2e-13, 2e-10, 6e-9, 2e-6.
@@ -44,23 +44,26 @@ class OutsideFunction:
         What the user calls it.
     n, m : int
         How many numbers it takes and gives.
-    address : int
-        Of its code, f(x, out).
-    kept : object
-        What its code needs to live on.
+    code : Code
     points : list of (n,) array
         Where it has been called: steps of differences are measured there.
     jac : OutsideFunction, optional
         ∂f/∂x, row by row.
     """
 
-    def __init__(self, name: str, n: int, m: int, address: int, kept: Any, points: list[np.ndarray], jac=None):
+    def __init__(self, name: str, n: int, m: int, code: Code, points: list[np.ndarray], jac=None):
         self.key = os.urandom(8).hex()  # of this process alone: what is at an address cannot be told by its looks
-        self.name, self.n, self.m, self.address, self._kept, self._points = name, n, m, address, kept, points
+        self.name, self.n, self.m, self._code, self._points = name, n, m, code, points
+        self.address, self.by_value = code.address, code.by_value
         self._jac, self._nested = jac, (self, 0)
         KNOWN[self.key] = self
         if jac is not None:
             self._compare(jac)
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether it, or the derivative it was given with, may raise: what is compiled gives NaN there."""
+        return self._code.calls_python or (self._jac is not None and self._jac.calls_python)
 
     @property
     def is_given(self) -> bool:
@@ -126,7 +129,8 @@ class OutsideFunction:
     def _differenced(self, steps: np.ndarray) -> OutsideFunction:
         steps = 2.0 ** np.round(np.log2(steps))  # so that x ± s is not rounded
         address = loaded(lambda module: _differences(module, self.address, self.n, self.m, steps))
-        return OutsideFunction(self.name, self.n, self.m * self.n, address, self, self._points)
+        code = Code(address, self, calls_python=self._code.calls_python)
+        return OutsideFunction(self.name, self.n, self.m * self.n, code, self._points)
 
     def _compare(self, jac: OutsideFunction) -> None:
         """Refuse a derivative that differences contradict."""
@@ -170,10 +174,11 @@ def element(builder, pointer, index):
 
 
 def adapted(address: int, n: int, takes: tuple[str, ...], gives: str, user_data: int) -> int:
-    """Return the address of a C function in our form; what it takes: "double", "double *", "int", "long", "void *"."""
+    """Return the address of a C function in our form; what it takes: "double", "double *", "int", "long", "void *", "out"."""
 
     def build(module):
-        types = {"double": DOUBLE, "double *": POINTER, "int": ir.IntType(32), "long": INDEX, "void *": INDEX, "void": VOID}
+        types = {"double": DOUBLE, "int": ir.IntType(32), "long": INDEX, "void *": INDEX, "void": VOID}
+        types |= {"double *": POINTER, "out": POINTER}
         function = ir.Function(module, FORM, "call")
         builder = ir.IRBuilder(function.append_basic_block())
         x, out = function.args
@@ -183,6 +188,8 @@ def adapted(address: int, n: int, takes: tuple[str, ...], gives: str, user_data:
                 given.append(builder.load(element(builder, x, next(numbers))))
             elif kind == "double *":
                 given.append(next(pointers))
+            elif kind == "out":
+                given.append(out)
             else:
                 given.append(ir.Constant(types[kind], user_data if kind == "void *" else n))
         form = ir.FunctionType(types[gives], [types[kind] for kind in takes])

@@ -211,8 +211,8 @@ def watched(stage: TraceStage, events: Mapping[str, Any], full) -> dict[str, SX]
 
 def _dae_parts(system: Dae, stage: TraceStage, g: SX, n: int) -> dict[str, SX]:
     """f, B and g of x^(m) = f - B y, 0 = g."""
-    f = stage.run(system.f, "f()", (n, 1), (*stage.allowed, "y"))
-    B = stage.run(system.B, "B()", (n, g.numel()))
+    f = stage.run(system.f, "f()", (n, 1), (*stage.allowed, "y"), switching=True)
+    B = stage.run(system.B, "B()", (n, g.numel()), switching=True)
     return {"f": f, "B": B, "g": g, "constraint": SX(0, 1)}
 
 

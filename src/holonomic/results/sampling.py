@@ -16,15 +16,14 @@ import numpy as np
 
 from ..errors import NOT_FINITE, OK, BadArgument, StepFailed
 from ..kernels.memory import RUN
-from ..kernels.settle import pull_and_settle
 from ..kernels.signatures import Fn, Inside, Kept
-from ..loop.from_python import field_at, pull_compiled
 from ..loop.lenience import NO_MODE
 from ..loop.replay import along, doubts_inside, from_trail, replay
 from ..model.given_numbers import floats
 from ..native.callbacks import raise_what_was_raised
 from ..planning.workspace import Workspace
-from ..stabilizations.projection import tightened
+from .along_switches import enter_means
+from .onto_constraints import OntoConstraints
 from .switching import mode_history
 from .trail import all_rows, in_all_rows, joined_states, remembered
 
@@ -314,7 +313,13 @@ def multipliers(sol) -> np.ndarray:
     model, kept, k = sol.plan.model, sol.plan.rows, sol.trail.arrays[2]
     if model.is_ode and model.n_constraints:
         own = unknowns(sol).get("lam") if sol.plan.multipliers_of_steps else None
-        return values_along(sol, Fn.MULTIPLIERS) if own is None else own
+        if own is not None:
+            return own
+        y = values_along(sol, Fn.MULTIPLIERS)
+        if sol.source.trail.modes is not None:
+            t, x, _ = sol.trail.arrays
+            enter_means(sol.plan, _pieces(sol, t), t, x, y)
+        return y
     lam = k[:, model.nv :]
     if kept is None:
         return lam
@@ -401,36 +406,3 @@ def jacobians(sol, flat: np.ndarray) -> np.ndarray:
     model = sol.plan.model
     at = model.nq + model.nv**2 + model.nv
     return flat[:, at : at + model.n_lam * model.nv].reshape(-1, model.n_lam, model.nv)
-
-
-class OntoConstraints:
-    """The constraints and the field on them, for a plan with a projection."""
-
-    def __init__(self, plan, data: np.ndarray, W: np.ndarray):
-        self.plan, self.data, self.W = plan, data, W
-        self.K = np.zeros((1, max(plan.size.nrow, 8)))
-        self.rho = 1.0
-        self.size = plan.model.nq + plan.model.nv
-        self.run = RUN.new()
-        self.sp = tightened(plan.stabilization.sp)
-
-    def settle(self, t: float, x: np.ndarray) -> int:
-        """Move x onto the constraints and evaluate the field there; return a status."""
-        plan = self.plan
-        with np.errstate(all="ignore"):
-            pull = pull_and_settle if plan.model.interpreted else pull_compiled
-            status = pull(plan.slots, plan.for_kernels(self.data), self.sp, self.run, t, x, self.W)
-        raise_what_was_raised()
-        self.rho = float(self.W[self.plan.size.at_velocity])  # of G Gᵀ: of the geometry alone, whatever the masses
-        return status if status != OK else self.evaluate(t, x)
-
-    def evaluate(self, t: float, x: np.ndarray) -> int:
-        """Evaluate the field at x; return a status."""
-        status = field_at(self.plan, self.run, t, x, self.data, self.K, 0, self.W)
-        raise_what_was_raised()
-        return status
-
-    @property
-    def row(self) -> np.ndarray:
-        """(q', v', λ, ρ) at the last point."""
-        return self.K[0, : self.plan.size.nrow]

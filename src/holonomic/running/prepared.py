@@ -119,8 +119,10 @@ def _make_room(known: dict) -> None:
 def _is_plain(plan: Plan, choice: Choice) -> bool:
     """Whether runs of a plan open in compiled code, and end without anything that has to be looked at."""
     model = plan.model
-    if choice.precision != DOUBLE or model.interpreted or not model.dense or model.outside or isinstance(model.system, Dae):
+    if choice.precision != DOUBLE or model.interpreted or not model.dense or isinstance(model.system, Dae):
         return False
+    if any(function.calls_python for functions in model.outside.values() for function in functions):
+        return False  # it may raise
     if model.nw or plan.watches or plan.rows is not None or not plan.variant.is_ours:
         return False
     if plan.integrator.starting_points or plan.choice.stabilization.may_overshoot:
