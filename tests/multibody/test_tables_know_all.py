@@ -23,7 +23,7 @@ REFUSED = {
     "integrators": set(),
     "formulations": {"GGL", "Index1", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
                      "UnderlyingODE"},
-    "stabilizations": {"InvariantStabilization", "S_full"},
+    "stabilizations": set(),
 }  # fmt: skip
 
 

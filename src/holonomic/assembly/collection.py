@@ -169,6 +169,13 @@ class Collection:
         norms = 0 if self.norms is None else len(self.norms.ends) * self.norms.kind.rows
         return len(self.values) + len(self.numbers) + 3 * self.n_inputs + norms
 
+    def weights_of(self, by: str) -> tuple[np.ndarray, np.ndarray]:
+        """Places and factors of the metric of columns: velocities, coordinates, or the whole state."""
+        if by != "x":
+            return self.weights if by == "v" else self.weights_q
+        places, factors = (np.concatenate(each) for each in zip(self.weights_q, self.weights, strict=True))
+        return places, factors
+
     @property
     def n_lumps(self) -> int:
         return len(self.lumps) + len(self.states)

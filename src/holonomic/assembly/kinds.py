@@ -125,6 +125,17 @@ class Kind:
     own: int = 0
     switches: tuple[SwitchName, ...] = ()
     shared_by: tuple[str | None, ...] = ()
+    derive_whole: Callable[[], Function] | None = None  # of rows: "whole" among the functions, rows by the whole state
+
+    def function(self, name: str) -> Function:
+        """One of its functions; "whole" is derived when it is first asked for."""
+        if name == "whole" and name not in self.functions and self.derive_whole is not None:
+            self.functions[name] = self.derive_whole()
+        return self.functions[name]
+
+    def height(self, name: str) -> int:
+        """Rows that a function writes: "whole" has those of positions, then those of velocities."""
+        return 2 * self.rows if name == "whole" and self.what == ROWS else self.rows
 
     @cached_property
     def _derived(self) -> dict[int, NewtonKind]:
@@ -148,7 +159,7 @@ def make_kind(
     from ..model.derive import Derived, along
     from ..model.factors import factor
     from ..model.graphs import angles_by_parts
-    from ..model.symbolics import SX, densify, diag, reshape, substitute, vec, vertcat, vertsplit
+    from ..model.symbolics import SX, densify, diag, reshape, row_sums, substitute, vec, vertcat, vertsplit
     from ..model.tape import record
     from ..model.trace import trace
     from .axes import by_axes
@@ -212,11 +223,22 @@ def make_kind(
         alone = [function(each) for each in vertsplit(followed.watched)]
         shared_by = [f"{name} {each.text}" if each.is_shared else None for name, each in zip(names, alone, strict=True)]
 
+    def whole() -> Function:
+        """Rows, squares of their lengths where each level is measured by itself, zeros, and H, end by end: by q, then by v."""
+        values = vertcat(d.position_rows, d.velocity_rows)
+        measured, columns, at_q, at_v = densify(d.H_measured), [], 0, len(q0)
+        for wide, fast in widths:
+            columns += [*range(at_q, at_q + wide), *range(at_v, at_v + fast)]
+            at_q, at_v = at_q + wide, at_v + fast
+        H, n = densify(d.H)[:, columns], values.numel()
+        return function(vertcat(values, row_sums(measured * measured), SX.zeros(n, 1), reshape(H.T, n * len(columns), 1)))
+
     return Kind(
         what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),
         functions, tuple(map(float, traced.numbers)),
         lambda index: newton_kind(what, d, rates, function, index, [size for _, size in extras.states]),
         len(widths) - len(extras.states) if what == STATE else 0, names, tuple(shared_by),
+        whole if what >= ROWS and what != LOADED else None,
     )  # fmt: skip
 
 

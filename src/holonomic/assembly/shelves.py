@@ -79,14 +79,15 @@ class Shelves:
         On which it stands.
     """
 
-    def __init__(self, c: Collection, columns: int, by_q: bool):
+    def __init__(self, c: Collection, columns: int, by: str):
+        self._c, self._by = c, by
         each = np.array([c.nq, c.nv, columns])
         tables = c.of(BODY, STATE)
         self.tables, self.columns = tables, columns
         self.ends = [np.ascontiguousarray(table.ends[:, table.kind.own]) for table in tables]
         self.is_body = [table.kind.what == BODY for table in tables]
         self.groups = np.array([groups_of(len(ends)) for ends in self.ends], dtype=np.int64)
-        of_state = np.array([1, 0, int(by_q)])  # states have no velocities
+        of_state = np.array([1, 0, int(by != "v")])  # states have no velocities
         self.widths = np.array([
             each * c.lumps.sizes[ends[0]] if body else of_state * c.states[ends[0] - len(c.lumps)]
             for ends, body in zip(self.ends, self.is_body, strict=True)
@@ -121,11 +122,18 @@ class Shelves:
             width, start = self.widths[k, which], self.starts[k, which]
             if width == 0:
                 continue
-            model = (each * bodies[:, :, None] + np.arange(each)).reshape(len(bodies), width) if self.is_body[k] else bodies
+            model = self._numbers(bodies, which, each).reshape(len(bodies), width) if self.is_body[k] else bodies
             own = in_eights(model).ravel()
             into[start : start + len(own)] = own
             back[model] = places(len(bodies), width, start)[:, None] + 8 * np.arange(width)
         return into, back
+
+    def _numbers(self, bodies: np.ndarray, which: int, each: int) -> np.ndarray:
+        """Of lumps the model's numbers: coordinates, velocities, or both, one after the other, in columns by the whole state."""
+        c, apart = self._c, lambda each: (each * bodies[:, :, None] + np.arange(each)).reshape(len(bodies), -1)
+        if which < 2 or self._by != "x":
+            return apart(each)
+        return np.concatenate([apart(c.nq), c.nq * c.n_bodies + c.n_states + apart(c.nv)], axis=1)
 
 
 def arrange(
@@ -134,21 +142,21 @@ def arrange(
 ) -> Context:  # fmt: skip
     """Return a context for these tables, each with the name of the function that is called.
 
-    `by` says what the columns of rows are, velocities or coordinates. `weights`: "mass" where bodies give W⁻¹, "metric" where it
-    is that of projections, the mechanism's own unless another `metric` is given as `Collection` has it; None: nothing is
-    eliminated. With `factors`, what kinds write is what the operator writes, behind ρ and the lengths of the rows.
+    `by` says what the columns of rows are, velocities, coordinates, or "x", both. `weights`: "mass" where bodies give W⁻¹,
+    "metric" where it is that of projections, the mechanism's own unless another `metric` is given as `Collection` has it; None:
+    nothing is eliminated. With `factors`, what kinds write is what the operator writes, behind ρ and the lengths of the rows.
     """
-    columns = c.nv if by == "v" else c.nq
-    return _Arranged(c, tables, columns, by == "q", weights, factors, metric).context
+    columns = {"v": c.nv, "q": c.nq, "x": c.nq + c.nv}[by]
+    return _Arranged(c, tables, columns, by, weights, factors, metric).context
 
 
 class _Arranged:
     """The making of one context."""
 
-    def __init__(self, c: Collection, tables, columns: int, by_q: bool, weights: str | None, factors: bool, metric):
+    def __init__(self, c: Collection, tables, columns: int, by: str, weights: str | None, factors: bool, metric):
         self.c, self.context, self.columns = c, Context(EIGHTS, c.shared), columns
-        self.how = columns, by_q and bool(c.states)
-        self.shelves = shelves = c.once(self.how, lambda: Shelves(c, columns, by_q))
+        self.by, self.how = by, (columns, by != "v" and bool(c.states))
+        self.shelves = shelves = c.once(self.how, lambda: Shelves(c, columns, by))
         self.full = np.zeros(len(shelves.tables), dtype=np.int64)
         self.W, self.steps = np.zeros(len(shelves.tables), dtype=np.int64), np.zeros(len(shelves.tables), dtype=np.int64)
         if weights == "mass":
@@ -156,7 +164,8 @@ class _Arranged:
         # of each part with rows: elements, their ends, where rows and G begin, numbers that it writes, widths of columns
         self._nodes: list[tuple] = []
         parts = [part for table, name in tables for part in self._parts(table, name)]
-        n_rows = sum(table.kind.rows * len(table.ends) for table, _ in tables if table.kind.what != NORMS or weights)
+        norms = bool(weights) or by == "x"  # whether rows of quaternions stand beside the others
+        n_rows = sum(table.kind.height(name) * len(table.ends) for table, name in tables if norms or table.kind.what != NORMS)
         self.at = 8 * groups_of(1 + n_rows) if factors else 0  # a multiple of eight, as all places are
         self.rows, self.data, self.most_numbers, self.most_arguments = 0, 0, 0, 1
         self.known = [1 << 62, 0]  # the part of data that is read
@@ -166,12 +175,12 @@ class _Arranged:
         head.n_rows, head.places_rows = n_rows, self.rows
         head.n_position = c.n_constraints + (len(c.norms.ends) if c.norms is not None else 0)
         self._model_order()
-        self._row_maps(n_rows, norms=bool(weights))
+        self._row_maps(n_rows, norms)
         program = FrontProgram(np.zeros(1), np.zeros(0), 0, 0, 0, 0, 8)
         if weights == "metric":
-            given = c.weights_q if by_q else c.weights
+            given = c.weights_of(by)
             self._metric(given if metric is None else metric, np.ones(len(shelves.tables), dtype=bool))
-        elif weights == "mass" and factors and by_q and c.states:  # no projection moves them: W⁻¹ = 0
+        elif weights == "mass" and by == "q" and c.states:  # no projection moves them: W⁻¹ = 0
             n = len(c.weights_q[0])
             self._metric((np.full(n, -1), np.full(n, np.inf)), ~np.array(shelves.is_body))
         head.shelves, head.n_shelves = self.context.hold(self._shelf_words()), len(shelves.tables)
@@ -179,7 +188,8 @@ class _Arranged:
             program = self._program()
             self.at += program.panels
         self.context.length = self.at
-        head.redundant = c.redundant_q if by_q else c.redundant
+        head.redundant = {"v": c.redundant, "q": c.redundant_q, "x": 0}[by]
+        head.measured = int(by == "x")
         head.at_gains = c.at_gains
         self._rooms(program, 0 if factors else self.at)
 
@@ -195,7 +205,8 @@ class _Arranged:
 
     def _kind(self, table: KindTable, name: str, ends: np.ndarray, some: np.ndarray) -> list[int]:
         """The words of one part of a table, see `KIND`."""
-        kind, function, count, hold, s = table.kind, table.kind.functions[name], len(ends), self.context.hold, self.shelves
+        kind, function, count, hold, s = table.kind, table.kind.function(name), len(ends), self.context.hold, self.shelves
+        height = kind.height(name)
         groups, many, widths = groups_of(count), ends.shape[1], s.widths[s.shelf[ends[0]]]
         if kind.what == BODY and name == "main":
             own = int(s.shelf[ends[0, 0]])
@@ -206,7 +217,7 @@ class _Arranged:
         ends_at = self.c.once((*key, alone), lambda: marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone))
         numbers_at = self.c.once((*key, name), lambda: marked(in_eights(numbers)))
         words = [
-            what, function.eight, count, many, function.settled, kind.rows, function.length, self.at, int(kind.full),
+            what, function.eight, count, many, function.settled, height, function.length, self.at, int(kind.full),
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
             int(widths[:, 2].sum()), int(s.shelf[ends[0, kind.own]]), self.data,
             numbers.shape[1], function.settling,
@@ -217,10 +228,10 @@ class _Arranged:
             self.known = [min(self.known[0], int(numbers.min())), max(self.known[1], int(numbers.max()) + 1)]
         block = int(widths[:, 2].max()) ** 2  # of W⁻¹, where the diagonal of S is computed
         self.most_arguments = max(self.most_arguments, int(widths[:, :2].sum()), int(widths[:, 2].sum()), block)
-        self.rows += 8 * groups * kind.rows
+        self.rows += 8 * groups * height
         self.at += 8 * function.length * (1 if what == FORCE else groups)
         if kind.what >= ROWS:
-            self._nodes.append((table, some, ends, words[12], words[7] + 24 * kind.rows, function.length, widths[:, 2]))
+            self._nodes.append((table, some, ends, words[12], words[7] + 24 * height, function.length, widths[:, 2], height))
         return words
 
     def _shelf_words(self) -> np.ndarray:
@@ -244,17 +255,25 @@ class _Arranged:
     def _row_maps(self, n_rows: int, norms: bool) -> None:
         """Places of the rows of the model: of all that are eliminated, or, where nothing is, of velocities and of positions."""
         head = self.context.memory
-        for name, many, without in (("rows", n_rows, () if norms else (NORMS,)), ("position", head.n_position, (SPEEDS,))):
+        all_rows, positions = ("rows", n_rows, () if norms else (NORMS,)), ("position", head.n_position, (SPEEDS,))
+        for name, many, without in (all_rows, positions) if self.by != "x" else (all_rows,):
             back, into = np.full(max(1, many), -1, dtype=np.int64), np.zeros(self.rows, dtype=np.int64)
-            for table, some, _, start, *_ in self._nodes:
-                m = table.kind.rows
+            for table, some, _, start, *_, m in self._nodes:
                 if many and table.kind.what not in without:
-                    model = table.first[some][:, None] + np.arange(m)
+                    model = self._rows_of(table, some)
                     back[model] = places(len(some), m, start)[:, None] + 8 * np.arange(m)
                     own = in_eights(model).ravel()
                     into[start : start + len(own)] = own
             setattr(head, f"from_{name}", self.context.hold(back))
             setattr(head, f"into_{name}", self.context.hold(turned(into)))
+
+    def _rows_of(self, table: KindTable, some: np.ndarray) -> np.ndarray:
+        """The model's rows of some elements: by the whole state those of positions, then those of velocities."""
+        own = table.first[some][:, None] + np.arange(table.kind.rows)
+        of_velocity = self.context.memory.n_position + own
+        if self.by != "x" or table.kind.what == NORMS:
+            return own
+        return of_velocity if table.kind.what == SPEEDS else np.concatenate([own, of_velocity], axis=1)
 
     def _metric(self, given, which: np.ndarray) -> None:
         """W⁻¹ of the columns on some shelves is that of a metric."""
@@ -274,8 +293,8 @@ class _Arranged:
             weights[ends] = places(len(ends), self.steps[k], self.W[k])
         heights, row_place, touches, of = [], [], [], []
         number, first = 0, {}
-        for table, _, ends, start, at, length, widths in sorted(self._nodes, key=lambda node: -len(node[1])):
-            count, m, own = len(ends), table.kind.rows, places(len(ends), table.kind.rows, start)
+        for _, _, ends, start, at, length, widths, m in sorted(self._nodes, key=lambda node: -len(node[1])):
+            count, own = len(ends), places(len(ends), m, start)
             nodes = number + np.argsort(np.argsort(own))  # in the order in which they stand: so all eight go in the same way
             heights.append(np.full(count, m))
             row_place.append(np.sort(own))

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import IncompatibleMethods
+from ..kernels import table_bend, table_moves, table_terms
 from ..kernels import table_operators as kernels
-from ..kernels import table_terms
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import BY_V, LOADED
 from ..kernels.signatures import Fn
+from ..kernels.table_bend import BENT
 from ..model.names_in_order import NumbersInOrder
 from ..model.operators import Operator, Operators
 from ..model.watch import Watch
@@ -59,6 +60,10 @@ class TableSystem(Operators):
 
     interpreted, tier = False, "tables"
     on_request = (Fn.KINEMATICS, Fn.VELOCITY, Fn.HALF_EXPLICIT, Fn.ENDS_FACTOR, Fn.ENDS_SOLVE)
+    of_moves = (
+        Fn.FULL_FACTOR, Fn.FULL_SOLVE, Fn.FULL_TANGENT, Fn.FULL_INVERSE, Fn.FULL_SPREAD, Fn.POS_SPREAD, Fn.VEL_SPREAD, Fn.CURVATURE,
+    )  # fmt: skip
+    directions = ("orthogonal",)
     redundant, takes_gains, takes_metrics = "minimum-norm", True, True
 
     def __init__(
@@ -129,7 +134,7 @@ class TableSystem(Operators):
             if kind.what == LOADED or any(function.calls for function in kind.functions.values()):
                 return None  # laws that stand in equations of implicit methods alone, or outside
             what = kind.what, kind.widths, kind.rows, kind.full, kind.rates, kind.own, kind.numbers
-            texts = [f"{name} {kind.functions[name].text}" for name in sorted(kind.functions)]
+            texts = [f"{name} {kind.functions[name].text}" for name in sorted(kind.functions) if name != "whole"]
             digest.update("\n".join([repr(what), *texts]).encode())
             arrays += [table.ends, table.slots, table.first]
         for array in arrays:
@@ -172,41 +177,80 @@ class TableSystem(Operators):
         return known.operators
 
     def moves(self, metric, mass_at) -> dict[Fn, Operator]:
-        c = self.collection
-        if "mass" in (metric, mass_at and "mass") and c.massless:
-            raise IncompatibleMethods(
-                f"{self.name} measures moves by masses where all bodies have mass and inertia; here joints hold some that have "
-                "none. Use metric=None, or weights."
-            )
+        c = self._measured(metric, mass_at)
         return self._arranged_for(c, (metric, mass_at), lambda: self._moved(c, metric, mass_at))
 
     def _moved(self, c: Collection, metric, mass_at) -> Arranged:
         """Moves onto the rows in a metric: of velocities, and of positions, where that is not the same."""
-        n, by_v, by_q = self.n_coordinates, [], []
+        by_v, by_q = [], []
         made: dict[Fn, Operator] = {}
-        weights = np.array(metric) if isinstance(metric, tuple) else None
         for level in ("VEL", "POS"):
             of_q = level == "POS" and self._own_positions(c)
             if level == "POS" and not of_q and mass_at is None:
                 continue  # velocity rows serve both
-            names = [(table, "main") for table in c.of(ROWS, SPEEDS)] if not of_q else self._rows_by_q(c)
-            how: dict[str, Any] = {"by": "q" if of_q else "v", "factors": True, "weights": "metric"}
-            if metric == "mass" or mass_at == level:
-                names, how["weights"] = [*((table, "main") for table in c.of(BODY)), *names], "mass"
-            elif weights is not None:
-                own = weights[:n] if of_q else weights[n:]
-                how["metric"] = np.full(len(own), -1), own
-            context = arrange(c, names, **how)
+            names, how = self._rows_in(c, level, of_q, metric, mass_at)
+            context = arrange(c, names, factors=True, **how)
             (by_q if of_q else by_v).append(context)
-            made |= self._moves_of(level, context, n if of_q else self.n_velocities)
+            made |= self._moves_of(level, context, self.n_coordinates if of_q else self.n_velocities)
         return Arranged(c, (metric, mass_at), made, by_v, by_q, [])
+
+    def _measured(self, metric, mass_at) -> Collection:
+        """The tables, where they know a metric."""
+        c = self.collection
+        if (mass_at or metric == "mass") and c.massless:
+            raise IncompatibleMethods(
+                f"{self.name} measures moves by masses where all bodies have mass and inertia; here joints hold some that have "
+                "none. Use metric=None, or weights."
+            )
+        return c
+
+    def further_moves(self, metric, mass_at, direction) -> dict[Fn, Operator]:
+        c = self._measured(metric, mass_at)
+        if max(c.redundant, c.redundant_q) > 0:
+            raise IncompatibleMethods(
+                f"rows of {self.name} repeat others, and then it moves positions and velocities one after the other alone. Use "
+                "stabilization=Projection()."
+            )
+        key = "further", metric, mass_at, direction
+        return self._arranged_for(c, key, lambda: self._moved_whole(c, metric, mass_at, direction))
+
+    def _moved_whole(self, c: Collection, metric, mass_at, direction) -> Arranged:
+        """Moves of the whole state, and the second halves of all moves, at other points than factors."""
+        nq, nv = self.n_coordinates, self.n_velocities
+        rows = [(table, "whole") for table in (*c.of(ROWS, SPEEDS), *([] if c.norms is None else [c.norms]))]
+        weights = np.array(metric) if isinstance(metric, tuple) else np.ones(nq + nv) if direction == "orthogonal" else None
+        own = None if weights is None else (np.full(nq + nv, -1), weights)
+        moves = arrange(c, rows, by="x", weights="metric", factors=True, metric=own)
+        spread, plain = arrange(c, rows, by="x", weights="metric", metric=own), arrange(c, rows, by="x")
+        made = self._moves_of("FULL", moves, nq + nv)
+        made[Fn.FULL_SPREAD] = Operator(table_moves.table_spread.address, spread.address, nq + nv)
+        made[Fn.CURVATURE] = Operator(table_moves.table_curvature.address, plain.address, c.n_rows)
+        others = [moves, spread, plain]
+        for level in ("VEL", "POS"):
+            of_q = level == "POS" and self._own_positions(c)
+            names, how = self._rows_in(c, level, of_q, metric, mass_at)
+            context = arrange(c, names, **how)
+            made[Fn[f"{level}_SPREAD"]] = Operator(table_moves.table_spread.address, context.address, nq if of_q else nv)
+            others.append(context)
+        return Arranged(c, ("further", metric, mass_at, direction), made, [], [], others)
+
+    def _rows_in(self, c: Collection, level: str, of_q: bool, metric, mass_at) -> tuple[list, dict[str, Any]]:
+        """Tables with the rows of a level, and how they are arranged in a metric."""
+        names = self._rows_by_q(c) if of_q else [(table, "main") for table in c.of(ROWS, SPEEDS)]
+        how: dict[str, Any] = {"by": "q" if of_q else "v", "weights": "metric"}
+        if metric == "mass" or mass_at == level:
+            return [*((table, "main") for table in c.of(BODY)), *names], how | {"weights": "mass"}
+        if isinstance(metric, tuple):
+            own = np.array(metric[: self.n_coordinates] if of_q else metric[self.n_coordinates :])
+            how["metric"] = np.full(len(own), -1), own
+        return names, how
 
     @staticmethod
     def _moves_of(level: str, context: Context, columns: int) -> dict[Fn, Operator]:
         """The operators of moves that factor the rows of a context."""
         kinds = {
-            "FACTOR": (kernels.table_factor, context.length), "SOLVE": (kernels.table_solve, columns),
-            "TANGENT": (kernels.table_tangent, columns), "INVERSE": (kernels.table_inverse, context.memory.n_rows),
+            "FACTOR": (table_moves.table_factor, context.length), "SOLVE": (table_moves.table_solve, columns),
+            "TANGENT": (table_moves.table_tangent, columns), "INVERSE": (table_moves.table_inverse, context.memory.n_rows),
         }  # fmt: skip
         return {
             Fn[f"{level}_{name}"]: Operator(kernel.address, context.address, length) for name, (kernel, length) in kinds.items()
@@ -233,7 +277,6 @@ class TableSystem(Operators):
 
     def _arrange(self, c: Collection) -> Arranged:
         rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]
-        bodies, forces = [(table, "main") for table in c.of(BODY)], [(table, "main") for table in c.of(FORCE)]
         energies = [(table, "energy") for table in c.of(BODY, FORCE) if "energy" in table.kind.functions]
         norms = [] if c.norms is None else [(c.norms, "position")]
         nq, nv, n = self.n_coordinates, self.n_velocities, c.n_rows
@@ -249,8 +292,7 @@ class TableSystem(Operators):
         }
         small = c.n_bodies <= DENSE and not c.of(LOADED)
         if small or not c.whole:
-            states = [(table, "main") for table in c.of(STATE)]
-            field = arrange(c, [*bodies, *states, *forces, *rows], weights="mass")
+            field = self._field(c)
             by_v.append(field)
             if not c.whole:
                 made[Fn.FIELD] = kernels.table_field, field, nq + nv + n + 1
@@ -265,6 +307,54 @@ class TableSystem(Operators):
         if c.whole:
             found[Fn.FIELD] = self._of_fronts(c).field()
         return Arranged(c, (), found, by_v, by_q, [plain, across, energy])
+
+    @staticmethod
+    def _field(c: Collection) -> Context:
+        """The context of the field from blocks of M⁻¹."""
+        return arrange(c, [(table, "main") for what in (BODY, STATE, FORCE, (ROWS, SPEEDS))
+                           for table in c.of(*(what if isinstance(what, tuple) else (what,)))], weights="mass")  # fmt: skip
+
+    def bent(self, bend) -> dict[Fn, Operator]:
+        c = self.collection
+        wrong = f"D={bend.D!r}" if not isinstance(bend.D, str) or bend.D == "B" else None
+        if bend.D == "mass" and (self.kinematics or c.massless):
+            wrong = 'D="mass" in space' if self.kinematics else 'D="mass" where bodies have no inertia'
+        if wrong is None and c.whole:
+            wrong = "terms inside accelerations from the whole matrix"
+        if wrong is not None:
+            raise IncompatibleMethods(f"{self.name} does not offer {wrong}. Use Baumgarte(), or stabilization=Projection().")
+        return self._arranged_for(c, ("bent", bend), lambda: self._bent(c, bend))
+
+    def _bent(self, c: Collection, bend) -> Arranged:
+        """The field less γ F h, F made of moves onto the rows, along D."""
+        nq, nv = self.n_coordinates, self.n_velocities
+        whole = bend.D == "orthogonal" and bend.F != "4.8"
+        plain, coupled = bend.F == "1.14", bend.F == "1.13" and not whole
+        metric = "mass" if bend.D == "mass" else (1.0,) * (nq + nv)
+        moves, more = {}, {}
+        if not whole:
+            moves = self.moves(metric, None)
+        if whole or plain or coupled:
+            more = self.further_moves(None if whole else metric, None, "orthogonal" if whole else None)
+        known = self.operators(None) | moves | more
+        halves = ("SPREAD", "SPREAD") if plain else ("FACTOR", "SOLVE")
+        of_q = "FULL" if whole else "POS" if f"POS_{halves[1]}" in {fn.name for fn in (*moves, *more)} else "VEL"
+        field, bent = self._field(c), Context(BENT)
+        field.memory.at_gains = c.at_gains + 1  # the places behind γ are zero: these terms are none of Baumgarte's
+        head, used = bent.memory, {"field": Operator(kernels.table_field.address, field.address, 0), "residual": known[Fn.RESIDUAL]}
+        for level, name in (("q", of_q), ("v", of_q if whole else "VEL")):
+            used |= {f"{part}_{level}": known[Fn[f"{name}_{half}"]] for part, half in zip(("factor", "solve"), halves, strict=True)}
+        if coupled:
+            used["curvature"] = known[Fn.CURVATURE]
+        for name, operator in used.items():
+            setattr(head, name, operator.function)
+            setattr(head, f"{name}_context", operator.context)
+        head.nq, head.nv, head.n_rows, head.at_gain = nq, nv, c.n_rows, c.at_gains
+        head.n_constraints, head.n_position = c.n_constraints, c.n_constraints + len(self.invariant_labels)
+        head.kept = max(used["factor_q"].length, used["factor_v"].length)
+        head.whole, head.plain, head.coupled, head.integral = int(whole), int(plain), int(coupled), int(bend.integral)
+        made = {Fn.FIELD: Operator(table_bend.table_bent_field.address, bent.address, nq + nv + c.n_rows + 1)}
+        return Arranged(c, ("bent", bend), made, [field], [], [bent])
 
     def learn_rank(self, fn: Fn, count: int | None) -> bool:
         c = self.collection

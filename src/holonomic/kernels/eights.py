@@ -80,6 +80,7 @@ EIGHTS = Layout(
             ("order", "address: place of each group of fronts in it"),
             ("groups", "how many"),
             ("redundant", "rows that repeat others; -1: not known yet"),
+            ("measured", "whether rows have written the squares of their lengths, in the place of g'"),
             ("at_gains", "place in data of the factors of g and of g' that accelerations of rows are bent by"),
             ("weights_of", "address: for each end of eight elements with rows, whether its W⁻¹ is whole, and eight places of it"),
             ("metric", "address: place in data of a length by which columns are weighed, or -1; 0 where bodies give W⁻¹"),
@@ -300,7 +301,7 @@ def bend_rows(kinds, n_kinds, O, by_g, by_rate):
 
 
 @leaf
-def lengths(kinds, n_kinds, O, T, at):
+def lengths(kinds, n_kinds, measured, O, T, at):
     """1/‖row‖ of every row."""
     for k in range(n_kinds):
         base = KIND * k
@@ -310,10 +311,12 @@ def lengths(kinds, n_kinds, O, T, at):
         row, to = kinds[base + 7] + 24 * m, at + kinds[base + 12]
         for _ in range(kinds[base + 13]):
             for i in range(m):
-                total = spread(0.0)
-                for c in range(columns):
-                    entry = eight(O, row + 8 * (i * columns + c))
-                    total += entry * entry
+                total = eight(O, row + 8 * (i - 2 * m))
+                if measured == 0:
+                    total = spread(0.0)
+                    for c in range(columns):
+                        entry = eight(O, row + 8 * (i * columns + c))
+                        total += entry * entry
                 put(T, to + 8 * i, 1.0 / greater(root_of(total), 1e-300))
             row += 8 * kinds[base + 6]
             to += 8 * m

@@ -20,10 +20,8 @@ from .eights import (
     given_rows,
     greatest,
     into_places,
-    inverse_metric,
     judged,
     largest,
-    lengths,
     mean,
     minus,
     out_of_places,
@@ -74,7 +72,7 @@ def elements_at(head, address, t, x, data, T, O):
 
 
 @inner
-def _G(head, O, at_u, T, at_r):
+def times_rows(head, O, at_u, T, at_r):
     times_G(whole_at(head.kinds, 1), head.n_kinds, O, T, at_u, T, at_r, T, head.at_arg, False)
 
 
@@ -97,17 +95,17 @@ def bent_rows(head, kinds, O, data):
 
 
 @inner
-def _weighed(head, O, T, at_u, at_v):
+def over_metric(head, O, T, at_u, at_v):
     over_weights(whole_at(head.shelves, 1), head.n_shelves, O, T, at_u, T, at_v, False, at_v)
 
 
 @inner
-def _less_weighed(head, O, T, at_u, at_from, at_v):
+def less_over_metric(head, O, T, at_u, at_from, at_v):
     over_weights(whole_at(head.shelves, 1), head.n_shelves, O, T, at_u, T, at_v, True, at_from)
 
 
 @inner
-def _eliminate(head, O, T):
+def eliminated(head, O, T):
     """Factor S; return ρ, and how many rows repeat others."""
     n = max(1, head.n_rows)
     diagonal_of_S(
@@ -121,7 +119,7 @@ def _eliminate(head, O, T):
 
 
 @inner
-def _substitute(head, O, T, at_r):
+def back_substituted(head, O, T, at_r):
     substitute(
         whole_at(head.program, 1), whole_at(head.order, 1), head.groups, O, T, at_r, head.at_block, head.at_sides
     )
@@ -149,10 +147,10 @@ def _field(head, address, t, x, data, out):
     elements_at(head, address, t, x, data, T, O)
     start_forces(kinds, head.n_kinds, shelves, O, T, f)
     bent_rows(head, kinds, O, data)
-    _weighed(head, O, T, f, a)  # M⁻¹ f
+    over_metric(head, O, T, f, a)  # M⁻¹ f
     least = 1.0
     if n > 0:
-        least, tiny = _eliminate(head, O, T)
+        least, tiny = eliminated(head, O, T)
         if tiny > max(head.redundant, 0):
             least = 0.0
         # λ = S⁻¹ (G M⁻¹ f + γ), then v' = M⁻¹ f - M⁻¹ Gᵀ λ; λ is corrected by what G v' + γ leaves
@@ -163,18 +161,18 @@ def _field(head, address, t, x, data, out):
         left = before = floor = 0.0
         for refinement in range(MOST_REFINEMENTS):
             if refinement == 0:
-                _substitute(head, O, T, lam)
+                back_substituted(head, O, T, lam)
             else:
-                _substitute(head, O, T, r)
+                back_substituted(head, O, T, r)
                 plus(T, lam, T, r, rows)
             forces_of_rows(head, O, lam, T, f)
             if head.redundant > 0:
-                _weighed(head, O, T, f, b)
-                _G(head, O, b, T, r)
+                over_metric(head, O, T, f, b)
+                times_rows(head, O, b, T, r)
                 minus(T, head.at_g, T, r, rows, T, r)
                 minus(T, a, T, b, head.places_v, T, b)
             else:
-                _less_weighed(head, O, T, f, a, b)
+                less_over_metric(head, O, T, f, a, b)
                 _G_and_gamma(head, O, b, T, r)
             left = judged(kinds, head.n_kinds, T, r, head.at_g, lam, head.at_diagonal, head.at_arg, floor)
             if floor == 0.0 and left > REFINED:
@@ -208,10 +206,10 @@ def _consistent(head, O, T):
     before = 0.0
     copied(T, g, rows, T, r)
     for refinement in range(MOST_REFINEMENTS):
-        _substitute(head, O, T, r)
+        back_substituted(head, O, T, r)
         forces_of_rows(head, O, r, T, head.at_f)
-        _weighed(head, O, T, head.at_f, head.at_b)
-        _G(head, O, head.at_b, T, r)
+        over_metric(head, O, T, head.at_f, head.at_b)
+        times_rows(head, O, head.at_b, T, r)
         change = largest(from_rows, T, r, n)
         plus(T, given, T, r, rows)
         minus(T, g, T, given, rows, T, r)
@@ -260,7 +258,7 @@ def table_reactions(context, mode, t, a, b, data, out):
     begin = in_line(address)
     T, O = numbers_at(begin, head.room), numbers_at(begin + 8 * head.at_kept, 1)
     elements_at(head, begin, t, numbers_at(a, 1), numbers_at(data, 1), T, O)
-    _given_rows(head, numbers_at(b, 1), T)
+    rows_given(head, numbers_at(b, 1), T)
     forces_of_rows(head, O, head.at_r, T, head.at_f)
     v, places = numbers_at(out, 1), whole_at(head.from_v, 1)
     for i in range(head.nv):
@@ -270,7 +268,7 @@ def table_reactions(context, mode, t, a, b, data, out):
 
 
 @inner
-def _given_rows(head, b, T):
+def rows_given(head, b, T):
     """Rows in the order of the model, to where they stand here."""
     given_rows(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), b, T, head.at_r, head.places_rows)
 
@@ -293,109 +291,5 @@ def table_energy(context, mode, t, a, b, data, out):
             place = kinds[base + 7] + 16 * (e % kinds[base + 13]) + e // kinds[base + 13]
             total[0] += O[place]
             total[1] += O[place + 8]
-    end_call(head, context, address)
-    return OK
-
-
-# moves onto the rows: F = (ρ, 1/‖rows‖, what rows write, W⁻¹, panels), or, along M⁻¹Gᵀ, what bodies and rows write, and panels
-
-
-@kernel(OPERATOR)
-def table_factor(context, mode, t, a, b, data, out):
-    """FACTOR: F of the rows at x."""
-    head = see(numbers_at(context, 1))
-    address = call_room(head, context)
-    if address == 0:
-        return NOT_FINITE
-    begin = in_line(address)
-    T, F, numbers_given = numbers_at(begin, head.room), numbers_at(out, 1), numbers_at(data, 1)
-    elements_at(head, begin, t, numbers_at(a, 1), numbers_given, T, F)
-    if head.metric != 0:
-        metric, factors = whole_at(head.metric, 1), numbers_at(head.factors, 1)
-        inverse_metric(metric, factors, numbers_given, F, head.at_weights, head.places_c)
-    lengths(whole_at(head.kinds, 1), head.n_kinds, F, T, head.at_s)
-    out_of_places(whole_at(head.into_rows, 1), whole_at(head.from_rows, 1), T, head.at_s, F, 1, head.places_rows)
-    least, tiny = _eliminate(head, F, T)
-    F[0] = -tiny if tiny > max(head.redundant, 0) else least  # below zero: how many rows repeat others
-    end_call(head, context, address)
-    return OK
-
-
-@inner
-def _multipliers(head, F, T):
-    """λ = S⁻¹ r, r in T, and W⁻¹Gᵀλ."""
-    r, lam, left, n, rows = head.at_r, head.at_s, head.at_g, head.n_rows, head.places_rows
-    from_rows = whole_at(head.from_rows, 1)
-    copied(T, r, rows, T, lam)
-    _substitute(head, F, T, lam)
-    forces_of_rows(head, F, lam, T, head.at_f)
-    _weighed(head, F, T, head.at_f, head.at_a)
-    if head.redundant != 0:
-        size, before = largest(from_rows, T, r, n), 0.0
-        for refinement in range(MOST_REFINEMENTS):
-            _G(head, F, head.at_a, T, left)
-            minus(T, r, T, left, rows, T, left)
-            most = largest(from_rows, T, left, n)
-            if not most > REFINED * size or (refinement > 0 and not most < 0.5 * before):
-                break
-            before = most
-            _substitute(head, F, T, left)
-            plus(T, lam, T, left, rows)
-            forces_of_rows(head, F, left, T, head.at_f)
-            _weighed(head, F, T, head.at_f, head.at_b)
-            plus(T, head.at_a, T, head.at_b, head.places_c)
-
-
-@inner
-def _way_back(head, F, T, out):
-    """W⁻¹Gᵀ S⁻¹ r, r in T, in the order of the model."""
-    _multipliers(head, F, T)
-    out_of_places(whole_at(head.into_c, 1), whole_at(head.from_c, 1), T, head.at_a, out, 0, head.places_c)
-    return OK
-
-
-@kernel(OPERATOR)
-def table_solve(context, mode, t, a, b, data, out):
-    """SOLVE: a = F, b = r -> W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁻¹ r."""
-    head = see(numbers_at(context, 1))
-    address = call_room(head, context)
-    if address == 0:
-        return NOT_FINITE
-    begin = in_line(address)
-    T = numbers_at(begin, head.room)
-    _given_rows(head, numbers_at(b, 1), T)
-    _way_back(head, numbers_at(a, 1), T, numbers_at(out, 1))
-    end_call(head, context, address)
-    return OK
-
-
-@kernel(OPERATOR)
-def table_inverse(context, mode, t, a, b, data, out):
-    """INVERSE: a = F, b = r -> (G W⁻¹ Gᵀ)⁻¹ r."""
-    head = see(numbers_at(context, 1))
-    address = call_room(head, context)
-    if address == 0:
-        return NOT_FINITE
-    T = numbers_at(in_line(address), head.room)
-    _given_rows(head, numbers_at(b, 1), T)
-    _multipliers(head, numbers_at(a, 1), T)
-    into, back = whole_at(head.into_rows, 1), whole_at(head.from_rows, 1)
-    out_of_places(into, back, T, head.at_s, numbers_at(out, 1), 0, head.places_rows)
-    end_call(head, context, address)
-    return OK
-
-
-@kernel(OPERATOR)
-def table_tangent(context, mode, t, a, b, data, out):
-    """TANGENT: a = F, b = e -> W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁻¹ G e."""
-    head = see(numbers_at(context, 1))
-    address = call_room(head, context)
-    if address == 0:
-        return NOT_FINITE
-    begin = in_line(address)
-    T, F = numbers_at(begin, head.room), numbers_at(a, 1)
-    into_places(whole_at(head.into_c, 1), numbers_at(b, 1), 0, T, head.at_f, head.places_c)
-    _G(head, F, head.at_f, T, head.at_r)
-    _way_back(head, F, T, numbers_at(out, 1))
     end_call(head, context, address)
     return OK

@@ -85,6 +85,8 @@ class Operators:
     inputs: Mapping[str, Any] | None = None
     outputs: Mapping[str, Any] | None = None
     resolver: Any = None
+    of_moves: tuple[Fn, ...] = ()  # operators of further moves, which `further_moves` makes where a method asks for one
+    directions: tuple[str, ...] = ()  # named ones, other than those of a metric, that these know for the whole state
     without_terms: str = ""  # where it has no TERMS, in words
     takes_metrics: bool = False
     takes_gains: bool = False
@@ -100,9 +102,10 @@ class Operators:
 
         `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE. Radau and Gauss's
         methods take COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, generalized-α MOTION_FACTOR and MOTION_TIMES, the midpoint
-        rule ENDS_FACTOR and ENDS_SOLVE, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT. Where q' = v and all
-        constraints are holonomic, position rows have the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and
-        VEL_TANGENT serve both, in a metric of the operators' own; elsewhere there are POS_FACTOR, POS_SOLVE and POS_TANGENT, too.
+        rule ENDS_FACTOR and ENDS_SOLVE, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT; with TERMS there are impacts,
+        held coordinates and passages over singular positions. Where q' = v and all constraints are holonomic, position rows have
+        the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in a metric of the
+        operators' own; elsewhere there are POS_FACTOR, POS_SOLVE and POS_TANGENT, too.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
 
@@ -121,6 +124,14 @@ class Operators:
         "mass" in any case.
         """
         raise NotImplementedError(f"{type(self).__name__} has one metric")
+
+    def further_moves(self, metric, mass_at: str | None, direction: str | None) -> dict[Fn, Operator]:
+        """Return the operators of `of_moves`, in a metric as for `moves`, or along a direction."""
+        return {}
+
+    def bent(self, bend) -> dict[Fn, Operator]:
+        """Return the field less what a stabilization of invariants takes away, γ being the first of the gains."""
+        raise IncompatibleMethods(f"{self.name} does not offer terms inside the field. Use stabilization=Projection().")
 
     def rates(self, stage):
         """Return q' and the rates of states on the symbols of a `TraceStage`; v, where there is nothing else."""
@@ -286,7 +297,8 @@ class OperatorModel(ModelBase):
     def lacks(self, wanted: tuple[Fn, ...], formulation) -> list[str]:
         """Names of the wanted operators that there are not."""
         there = self.offered(formulation)
-        return [fn.name for fn in wanted if self._really(fn) not in there and fn not in self.system.on_request]
+        made = (*self.system.on_request, *self.system.of_moves)
+        return [fn.name for fn in wanted if self._really(fn) not in there and fn not in made]
 
     def table(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN):
         """Return the table of operators that kernels take, and the lengths of what they write."""
@@ -297,6 +309,12 @@ class OperatorModel(ModelBase):
             self._offered[variant.formulation] = dict(there)
         if variant.metric is not None or variant.mass_at is not None:
             there |= self.system.moves(variant.metric, variant.mass_at)
+        if set(self.system.of_moves) & set(wanted):
+            along = None if variant.direction is None else variant.direction.D
+            there |= self.system.further_moves(variant.metric, variant.mass_at, along)
+        if variant.bend is not None:
+            there |= self.system.bent(variant.bend)
+            there.pop(Fn.TERMS, None)  # of a field that is not bent
         if variant.events or variant.switching:
             events = self._watching(variant.events) if variant.events else {}
             there |= self.system.watching(events) if variant.switching else events

@@ -72,6 +72,11 @@ def check_traced(choice: Choice, lowered, model) -> None:
         )
 
 
+def _knows(system, way) -> bool:
+    """Whether a system that comes as operators moves whole states in a direction."""
+    return isinstance(way.D, str) and way.D in system.directions and not way.shifted
+
+
 def check_offered(choice: Choice, integrator, stabilization, mass_at: str | None, events, model) -> None:
     """Refuse what a model of operators does not offer: other metrics, terms inside the field, impacts, other operators."""
     i, s = choice.integrator, choice.stabilization
@@ -82,9 +87,9 @@ def check_offered(choice: Choice, integrator, stabilization, mass_at: str | None
         )
     other = {
         "a metric of its own": stabilization.metric is not None and not model.system.takes_metrics,
-        "terms inside the field": stabilization.gains is not None and not (stabilization.baumgarte and model.system.takes_gains),
-        "directions of its own": stabilization.direction is not None,
-    }
+        "terms inside the field": stabilization.gains is not None and not model.system.takes_gains,
+        "directions of its own": stabilization.direction is not None and not _knows(model.system, stabilization.direction),
+    }  # fmt: skip
     for what in (what for what, asked in other.items() if asked):
         raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
     for name in (name for name, event in events.items() if event.then is not None and not model.has_terms):
