@@ -352,13 +352,13 @@ class Choosing:
     def _radau(self, short: bool = False) -> Radau:
         """Return Radau of the order that suits the tolerance; high orders want smooth forces.
 
-        A short run with constraints is crossed by order 9 in 4 to 6 steps whatever the tolerance: its error does not follow it.
-        Without constraints all members of a sweep take one method, however short they are.
+        A short run with constraints is crossed by order 9 in 4 to 6 steps whatever the tolerance, so that its error does not follow
+        it. Without constraints all members of a sweep take one method, however short they are.
         """
         rtol = self.usual.rtol
         if self._corners or rtol > FINE:
             return OF_ORDER_5
-        if short and self.model.n_lam:
+        if short and (self.model.n_lam or isinstance(self.model.system, Dae)):
             return OF_ORDER_5 if rtol > FINE_IN_SHORT else OF_ANY_ORDER
         return OF_ORDER_9 if rtol > FINER and self.model.dense else OF_ANY_ORDER
 

@@ -342,24 +342,33 @@ class Model(ModelBase):
         """Keys of the compiled sets that have all the wanted functions."""
         return self._record(wanted).holding({fn.name for fn in wanted}, self._variant_key((), variant))
 
-    def _recorded(self, wanted, variant: Variant) -> tuple[dict[Fn, Tape], dict[Fn, Fn]]:
-        """Tapes of the wanted functions; of those that are solved densely the tapes of what they are solved from, and which."""
+    def _recorded(self, wanted, variant: Variant) -> tuple[dict[Fn, Tape], dict[Fn, Fn], dict | None]:
+        """Tapes of the wanted functions; of those that are solved densely the tapes of what they are solved from, and which.
+
+        Behind them what is kept of an elimination that goes by lists, if there is one.
+        """
         from .dense_solves import solved_densely
         from .graphs import tapes
+        from .sparse_factors import Remembering, long_elimination
 
         request = self._request(tuple(dict.fromkeys(wanted)), variant)
         dense = {} if self.is_ode else solved_densely(request[0], wanted, variant)
         if dense:
             rest = dict.fromkeys((*(fn for fn in wanted if fn not in dense), *dense.values()))
             request = (request[0], tuple(rest), *request[2:])
-        return tapes(*request, order=self._pivots_for(variant)), dense
+        order = Remembering(self._pivots_for(variant))
+        made = tapes(*request, order=order)
+        return made, dense, long_elimination(made, order.last)
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
         from . import machine_code
         from .played_tapes import PlayedTape, is_played
+        from .sparse_factors import with_lists
 
         with collector_paused():
-            made, dense = self._recorded(wanted, variant)
+            made, dense, lists = self._recorded(wanted, variant)
+        if lists is not None:
+            made = {fn: tape for fn, tape in made.items() if fn not in UNROLLED}
         named = {fn.name: tape for fn, tape in made.items() if not is_played(tape, bool(dense))}
         size = sum(len(tape) for tape in named.values())
         if size > ANNOUNCE_ABOVE:
@@ -368,7 +377,7 @@ class Model(ModelBase):
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
         if key is not None and len(named) == len(made) and not dense:
             record = self._record(wanted)
-            record.objects[key] = {"name": name, "lengths": lengths, "operations": size}
+            record.objects[key] = {"name": name, "lengths": lengths, "operations": size, "lists": lists}
             record.write()
         addresses = machine_code.addresses(name, tuple(named))
         if addresses is None:
@@ -379,7 +388,7 @@ class Model(ModelBase):
             {fn: lengths[fn.name] for fn in made}, {fn: tape.context for fn, tape in long.items()}, tuple(long.values()),
         )  # fmt: skip
         sizes = {"nq": self.nq, "nv": self.nv, "nl": self.n_lam, "nx": self.nq + self.nv, "nd": len(self._data)}
-        return with_dense_solves(found, dense, sizes)
+        return with_lists(with_dense_solves(found, dense, sizes), wanted, lists)
 
     def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:
         """Functions of a set that was compiled before, this one or a larger one."""
@@ -392,10 +401,15 @@ class Model(ModelBase):
         addresses = machine_code.addresses(entry["name"], tuple(entry["lengths"]))
         if addresses is None:
             return None
-        return CompiledFunctions(
+        found = CompiledFunctions(
             {Fn[name]: addresses[name] for name in entry["lengths"]},
             {Fn[name]: length for name, length in entry["lengths"].items()},
         )
+        if entry["lists"] is None:
+            return found
+        from .sparse_factors import with_lists
+
+        return with_lists(found, wanted, entry["lists"])
 
     def _variant_key(self, wanted, variant: Variant) -> str:
         """What a set of functions is made for, in words."""

@@ -18,7 +18,7 @@ from .tape import Tape
 def _makers() -> bytes:
     """Return the hash of what turns a tape into machine code."""
     digest = hashlib.sha256(f"{host.identity()} {FLAGS}".encode())
-    for name in ("emit.py", "lines.py", "sines.py", "machine_code.py"):
+    for name in ("emit.py", "lines.py", "sines.py", "machine_code.py", "newton_factors.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.digest()
 

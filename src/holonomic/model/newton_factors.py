@@ -26,7 +26,8 @@ from .tape import Tape, TapeBuilder, needed
 UNROLLED = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE)
 WEIGHTS = (1e1, 1e3, 1e5)  # of ∂R/∂y', about 1/h
 THRESHOLD = 0.05  # a pivot is at least this part of the largest entry of its column, rows and columns scaled
-MOST_PRODUCTS = 1000  # of one factorization: above, compiling takes longer than it gains
+MOST_PRODUCTS = 1000  # of one factorization: above, compiling takes longer than it gains, and lists are gone by
+DENSER = 12  # part of n³ up to which lists are faster than dense LU, whose products take a quarter of their time
 MOST_UNKNOWNS = 150  # above, looking for an order takes as long as compiling
 
 Order = list[tuple[int, int]]  # rows and columns of the pivots
@@ -92,7 +93,7 @@ def choose_order(pattern: np.ndarray, matrices: list[np.ndarray]) -> Order | Non
         rows[r], columns[c] = False, False
         below, right = np.flatnonzero(open_[:, c] & rows), np.flatnonzero(open_[r] & columns)
         products += len(below) * (len(right) + 1)
-        if products > MOST_PRODUCTS:
+        if products > max(MOST_PRODUCTS, n**3 / DENSER):
             return None
         filled[np.ix_(below, right)] = True
         factors = left[:, below, c] / left[:, r, c][:, None]
@@ -111,11 +112,33 @@ def _scaled(A: np.ndarray) -> np.ndarray:
     return A / np.where((size := np.abs(A).max(axis=1, keepdims=True)) > 0.0, size, 1.0)
 
 
+def products_of(pattern: np.ndarray, order: Order) -> int:
+    """How many products eliminating in an order takes."""
+    filled, rows, columns, products = pattern.copy(), np.ones(len(order), bool), np.ones(len(order), bool), 0
+    for r, c in order:
+        rows[r], columns[c] = False, False
+        below, right = np.flatnonzero(filled[:, c] & rows), np.flatnonzero(filled[r] & columns)
+        filled[np.ix_(below, right)] = True
+        products += len(below) * (len(right) + 1)
+    return products
+
+
+def pattern_of(by_y: Tape, by_slope: Tape, n: int) -> np.ndarray:
+    """Where Newton's matrix may differ from zero."""
+    at = range(n * n)
+    return np.array([by_y.outputs[k] is not None or by_slope.outputs[k] is not None for k in at], dtype=bool).reshape(n, n)
+
+
+def is_long(by_y: Tape, by_slope: Tape, order: Order | None) -> bool:
+    """Whether eliminating in an order takes more products than are worth compiling."""
+    return order is not None and products_of(pattern_of(by_y, by_slope, len(order)), order) > MOST_PRODUCTS
+
+
 def unrolled(by_y: Tape, by_slope: Tape, order: Order | None, wanted: tuple[Fn, ...]) -> dict[Fn, Tape]:
-    """Return the wanted of `UNROLLED`; without an order, factors that say at once that they do not serve."""
-    if order is None:
+    """Return the wanted of `UNROLLED`; without an order, or of a long one, factors that say at once that they do not serve."""
+    if order is None or is_long(by_y, by_slope, order):
         refused = Tape((("const", math.inf),), (0,))
-        return {fn: refused for fn in wanted}
+        return dict.fromkeys(wanted, refused)
     made = {}
     for kind, factor, solve in ((False, Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE), (True, Fn.COMPLEX_FACTOR, Fn.COMPLEX_SOLVE)):
         if factor in wanted or solve in wanted:
