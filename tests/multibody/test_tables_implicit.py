@@ -107,18 +107,19 @@ def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make, variant):
     L = tables.evaluate(Fn.LINEARIZED, 0.3, y, slope, data[0], variant)
     lengths = tables.evaluate(Fn.GRADIENTS, 0.0, L, np.zeros(1), data[0], variant)[n - tables.n_lam :]
     assert lengths == pytest.approx(1.0 / (by_y[n - tables.n_lam :] ** 2).sum(axis=1), rel=1e-12)
-    if tables.nq == tables.nv:  # where δq = s δv, for s of a method's own
+    if not len(tables.extras):  # where δq = s Z δv, for s of a method's own
         check_motion(tables, data[0], by_y, by_slope, L, variant)
 
 
 def check_motion(tables, data, by_y, by_slope, L, variant):
-    n, nq, s = len(by_y), tables.nq, 0.3
+    n, nq, nv, s = len(by_y), tables.nq, tables.nv, 0.3
     b = slice(nq, None)
+    Z = -by_y[:nq, nq : nq + nv]
     random = np.random.default_rng(4)
     for c in (1.0, 1e4):
         F = tables.evaluate(Fn.MOTION_FACTOR, c, L, np.array([s]), data, variant)
         J = by_y[b, b] + c * by_slope[b, b]
-        J[:, :nq] += s * by_y[b, :nq]
+        J[:, :nv] += s * by_y[b, :nq] @ Z
         x = random.uniform(-1, 1, n)
         x[:nq] = 0.0
         times = tables.evaluate(Fn.MOTION_TIMES, 0.0, F, x, data, variant)

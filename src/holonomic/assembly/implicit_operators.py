@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import IncompatibleMethods
 from ..kernels import table_accelerations as accelerations
-from ..kernels import table_equations, table_factors, table_solutions
+from ..kernels import table_equations, table_factors, table_mass_moves, table_solutions
 from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
@@ -118,10 +118,9 @@ class OfFronts:
                 (Fn.COMPLEX_FACTOR, table_factors.table_complex_factor, made.complex),
                 (Fn.COMPLEX_SOLVE, table_solutions.table_complex_solve, 2 * size),
                 (Fn.GRADIENTS, table_equations.table_gradients, size),
-                *((
-                    (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
-                    (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
-                ) if not made.n_turned else ()),
+                (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
+                (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
+                (Fn.KINEMATICS, accelerations.table_kinematics, len(self.c.start)),
             )
         }
 
@@ -134,6 +133,23 @@ class OfFronts:
         return {
             Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, address, self._ends[index].real),
             Fn.ENDS_SOLVE: Operator(table_solutions.table_newton_solve.address, address, len(_at_rest(self.c))),
+        }
+
+    @cached_property
+    def _moves(self) -> NewtonTables:
+        return NewtonTables(self.c, self.dropped, self._linear, self._whole.waits, moves=True)
+
+    def by_mass(self) -> dict[Fn, Operator]:
+        """Moves of velocities along M⁻¹Gᵀ."""
+        made, nv = self._moves, self.c.nv * self.c.n_bodies
+        written = 1 + self.c.n_rows + made.n_linear + made.panels
+        return {
+            fn: Operator(kernel.address, made.context.address, length)
+            for fn, kernel, length in (
+                (Fn.VEL_FACTOR, table_mass_moves.table_mass_factor, written),
+                (Fn.VEL_SOLVE, table_mass_moves.table_mass_solve, nv),
+                (Fn.VEL_TANGENT, table_mass_moves.table_mass_tangent, nv),
+            )
         }
 
     def field(self) -> Operator:

@@ -69,7 +69,7 @@ def newton_kind(what: int, d, rates: bool, made: Callable, index: int, states: S
         add(MASS, SX.eye(own), nv, nv)
     elif what == LOADED:  # its rows are those of the joint that it follows
         b, left = e.lam, -d.force
-        add(BY_LAM, jacobian(left, b))
+        add(BY_LAM, jacobian(left, b), 0, nv)
         equations = left
     else:
         b = SX.sym("lam", d.n_lam)

@@ -39,14 +39,18 @@ class NewtonTables:
         Of the equations: 2, or 3, whose rows of positions are g.
     ends : bool
         Rows of constraints are those of a second point, whose linearized equations stand behind those of the first.
+    moves : bool
+        For M x + Gᵀμ = 0, G x = r alone.
     """
 
     def __init__(
         self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
-        accelerations: bool = False, index: int = 2, ends: bool = False,
+        accelerations: bool = False, index: int = 2, ends: bool = False, moves: bool = False,
     ):  # fmt: skip
         self.c, self.dropped, self.tables = c, dropped, c.of(BODY, STATE, FORCE, ROWS, SPEEDS, LOADED)
         self.accelerations, self.index, self.ends = accelerations, index, ends
+        some = (MASS, JACOBIAN) if moves else (MASS, JACOBIAN, BY_LAM) if accelerations else (*range(ACROSS + 1),)
+        self.codes = set(some) - ({MASS} if looks == 1 else set())  # of the entries that count
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
         self.context = Context(NEWTON)
         self.context.memory.looks = self.looks = looks
@@ -160,7 +164,7 @@ class NewtonTables:
             nv, second = len(ends_v), self.n_linear * (self.accelerations or self.ends)
             for i, (code, row, column) in enumerate(newton.entries.tolist()):
                 place = source + i
-                if (self.accelerations and code not in (MASS, JACOBIAN, BY_LAM)) or (self.looks == 1 and code == MASS):
+                if code not in self.codes:
                     continue
 
                 def velocity(j, ends=ends, ends_v=ends_v):

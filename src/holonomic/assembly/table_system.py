@@ -177,6 +177,8 @@ class TableSystem(Operators):
         return known.operators
 
     def moves(self, metric, mass_at) -> dict[Fn, Operator]:
+        if self.collection.whole and mass_at == "VEL" and metric != "mass":
+            return self._moved_by_fronts(metric)
         c = self._measured(metric, mass_at)
         return self._arranged_for(c, (metric, mass_at), lambda: self._moved(c, metric, mass_at))
 
@@ -193,6 +195,13 @@ class TableSystem(Operators):
             (by_q if of_q else by_v).append(context)
             made |= self._moves_of(level, context, self.n_coordinates if of_q else self.n_velocities)
         return Arranged(c, (metric, mass_at), made, by_v, by_q, [])
+
+    def _moved_by_fronts(self, metric) -> dict[Fn, Operator]:
+        """Moves of velocities along M⁻¹Gᵀ from the whole matrix; those of positions as without it."""
+        plain = self.operators(None) if metric is None else self.moves(metric, None)
+        level = "POS" if self._own_positions(self.collection) else "VEL"
+        positions = {Fn[f"POS_{part}"]: plain[Fn[f"{level}_{part}"]] for part in ("FACTOR", "SOLVE", "TANGENT", "INVERSE")}
+        return positions | self._of_fronts(self.collection).by_mass()
 
     def _measured(self, metric, mass_at) -> Collection:
         """The tables, where they know a metric."""

@@ -36,16 +36,9 @@ from .alpha_equations import (
     slopes,
     solve_step,
 )
+from .alpha_kinematics import state_ahead
 
 AHEAD = 0.1  # of a step, over which v̇ is differenced for v̈0
-
-
-@leaf
-def step_ahead(x, xs, K, s, nq, nv):
-    """The state a little later."""
-    for i in range(nv):
-        xs[i] = x[i] + s * (x[nq + i] + 0.5 * s * K[0, nq + i])
-        xs[nq + i] = x[nq + i] + s * K[0, nq + i]
 
 
 @leaf
@@ -149,7 +142,7 @@ def begin(model, method, run, t, h, state, at_r, at_slope):
     am, af, _, _ = constants(fp, ny)
     for times in range(1, 3):
         ahead = times * AHEAD * h
-        step_ahead(state.x, state.xs, K, ahead, nq, nv)
+        state_ahead(model, t, state.x, state.xs, K, ahead, state.W, at_slope + ny)
         status = evaluate(model, run, t + ahead, state.xs, K, 1, state.W)
         if status != OK:
             return status

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels.linalg import lu_factor, lu_solve
 from ..kernels.newton_operators import factor_motion, linearize, linearize_by_rows, solve_real, times_motion, vectors_at
-from ..kernels.signatures import LINEARIZED, has_function
+from ..kernels.signatures import KINEMATICS, LINEARIZED, has_function
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import inner, leaf
 
@@ -43,14 +43,14 @@ def influence(h, fp, ny):
 
 
 @leaf
-def kinematics(x, xn, K, h, fp, nq, nv, ny):
-    """New positions and velocities from the true accelerations in NEW_TRUE (q' = v)."""
+def kinematics(q0, q1, x, xn, K, h, fp, nq, nv, ny):
+    """New velocities from the true accelerations in NEW_TRUE; and what lies between positions, added to q0, into q1."""
     am, af, beta, gamma = constants(fp, ny)
     for i in range(nv):
         old, speed = K[FROM_ALGORITHMIC, i], x[nq + i] + K[ADDED, i]
         new = ((1.0 - af) * K[NEW_TRUE, i] + af * K[FROM_TRUE, i] - am * old) / (1.0 - am)
         K[NEW_ALGORITHMIC, i] = new
-        xn[i] = x[i] + K[ADDED, nv + i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
+        q1[i] = q0[i] + K[ADDED, nv + i] + h * speed + h * h * ((0.5 - beta) * old + beta * new)
         xn[nq + i] = speed + h * ((1.0 - gamma) * old + gamma * new)
 
 
@@ -63,11 +63,28 @@ def scale_constraints(values, first, last, h, fp, ny):
 
 @inner
 def linearize_step(model, t, x, W, at_slope):
-    """The equations linearized, as dense rows where the model has them."""
+    """The equations linearized, as dense rows where the model has them; behind the slopes is room for a vector."""
+    size = model.size
     if has_function(model, LINEARIZED):
         linearize(model, t, x, 0, W, at_slope)
-    else:
-        linearize_by_rows(model, t, x, 0, W, at_slope, model.size.at_newton)
+        return
+    linearize_by_rows(model, t, x, 0, W, at_slope, size.at_newton)
+    if has_function(model, KINEMATICS):
+        through_kinematics(W, size.at_newton, at_slope + size.ny, size.ny, size.nq, size.nv)
+
+
+@leaf
+def through_kinematics(W, at, spare, ny, nq, nv):
+    """∂R/∂q Z in the place of ∂R/∂q, which has fewer columns; the equations of q' have -Z among theirs by v."""
+    for i in range(nq, ny):
+        row = at + i * ny
+        for j in range(nv):
+            total = 0.0
+            for k in range(nq):
+                total -= W[row + k] * W[at + k * ny + nq + j]
+            W[spare + j] = total
+        for j in range(nv):
+            W[row + j] = W[spare + j]
 
 
 @inner
@@ -170,9 +187,10 @@ def newton_matrix(run, W, at, ny, nq, nv, h, fp):
 
 @leaf
 def slopes(W, at_slope, xn, K, row, nq, nv, ny):
-    """y' = (v, v̇, 0), v̇ from a row of K."""
+    """y' = (v, v̇, 0), v̇ from a row of K; where q' is not v nobody reads what it is here."""
+    for i in range(nq):
+        W[at_slope + i] = xn[nq + i] if i < nv else 0.0
     for i in range(nv):
-        W[at_slope + i] = xn[nq + i]
         W[at_slope + nq + i] = K[row, i]
     for i in range(nq + nv, ny):
         W[at_slope + i] = 0.0

@@ -36,6 +36,7 @@ from .alpha_equations import (
     spare_at,
     take_direction,
 )
+from .alpha_kinematics import change_of_positions, turns
 
 # κ = √(STRICT rtol): errors at the end are then 0.1 to 25 rtol of q, 1 to 100 of v, on four mechanisms, rtol 1e-3 to 1e-9
 STRICT = 2.0
@@ -139,7 +140,10 @@ def take_errors(model, t, xn, E, W, at_e, at_r, h, fp):
     ny, nq, nv = size.ny, size.nq, size.nv
     raised = fp[2 + ny + nq] > 0.0
     smoothed(model, t, xn, W, at_e, at_r, not raised, h, fp)
-    keep_errors(E, 0, W, at_r + nq, h * h, nv)
+    if turns(model):
+        keep_errors(E, 0, W, change_of_positions(model, t, xn, W, at_r + nq, spare_at(size, at_r)), h * h, nq)
+    else:
+        keep_errors(E, 0, W, at_r + nq, h * h, nv)
     smoothed(model, t, xn, W, at_e + nv, at_r, False, h, fp)
     keep_errors(E, nq, W, at_r + nq, abs(h) * h, nv)
     for i in range(nq + nv, ny):

@@ -51,6 +51,7 @@ class Lowered:
     needs: tuple[Fn, ...] = ()  # model functions beside those of its formulation
     unrolls: tuple[Fn, ...] = ()  # solves with Newton's matrix that it takes as straight-line code where there is one
     asks_dense: tuple[Fn, ...] = ()  # what it asks of models with dense terms alone
+    asks_turning: tuple[Fn, ...] = ()  # what it asks of models where q' is not v
     asks_own: tuple[Fn, ...] = ()  # what else it asks of the linearized equations of a model without dense rows
     work: Callable[[Memory], int] = newton_work  # numbers of workspace of an implicit step, by the sizes of a plan
 
@@ -69,6 +70,7 @@ class Integrator:
     adaptive: ClassVar[bool | None] = None  # has an error estimate
     implicit: ClassVar[bool] = False  # solves equations in every step
     indices: ClassVar[tuple[int, ...] | None] = None  # indices of the residuals it takes, of a System with q' = v alone; None: all
+    takes_kinematics: ClassVar[bool] = False  # where it says `indices`: q' may be Z v, as in space
     highest_index: ClassVar[int] = 3  # index above which velocities and multipliers do not converge
     iterations: ClassVar[int | None] = None  # of Newton's method in a fixed step, at most; None: not counted
     points: ClassVar[int] = 1  # at which each of these looks at the equations

@@ -180,7 +180,7 @@ def advance(model, method, run, t, h, state):
                     average_rows(W, r, old, rows)
         if fresh:
             if doubled and kind == MIDPOINT_KIND:
-                failed = factor_middle(model, run, t, h, xn, W, mid, slope, in_end)
+                failed = factor_middle(model, run, t, h, xn, W, mid, slope, in_end > rows)
             elif doubled:
                 linearize(model, t1, xn, 0, W, slope)
                 failed = factor_doubled(model, run, W, NEWTON_FACTOR, h)
@@ -202,7 +202,8 @@ def advance(model, method, run, t, h, state):
                 return SINGULAR
             factored += 1
         if doubled:
-            change = step_doubled(model, run, W, r, xn, kind == MIDPOINT_KIND, h, fp)
+            middles = kind == MIDPOINT_KIND
+            change = step_doubled(model, run, W, r, xn, middles, middles and in_end > rows, h, fp)
         elif square:
             change = newton_step_scaled(model, run, W, xn, 1.0, h, fp)
         else:
@@ -376,5 +377,5 @@ class ImplicitMidpoint(_ImplicitStep):
 
     def lower(self) -> Lowered:
         in_stage = self.constraints == "stage"
-        own = (Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE) if in_stage else (Fn.ENDS_FACTOR, Fn.ENDS_SOLVE)
-        return _lowered(MIDPOINT_KIND, 1, ALPHA[1], in_stage, own=own)
+        ends = () if in_stage else (Fn.ENDS_FACTOR, Fn.ENDS_SOLVE)
+        return _lowered(MIDPOINT_KIND, 1, ALPHA[1], in_stage, own=(Fn.NEWTON_FACTOR, Fn.NEWTON_SOLVE, *ends))

@@ -3,10 +3,10 @@
 With a the algorithmic accelerations, v̇ the true ones,
 
     (1 - α_m) a1 + α_m a0 = (1 - α_f) v̇1 + α_f v̇0
-    q1 = q0 + h Z v0 + h² Z ((1/2 - β) a0 + β a1),      v1 = v0 + h ((1 - γ) a0 + γ a1)
+    q1 = q0 + h v0 + h² ((1/2 - β) a0 + β a1),      v1 = v0 + h ((1 - γ) a0 + γ a1)
 
 and M v̇1 = f - Gᵀλ1 with the constraint of the formulation (g = 0 for index 3, G v + g_t = 0 for index 2) at
-the new point, solved for v̇1 and λ1 by Newton's method.
+the new point, solved for v̇1 and λ1 by Newton's method. Where q' = Z(q) v, positions are those of `alpha_kinematics`.
 
 a belongs to t + Δ h, Δ = α_m - α_f, and with index 3 the velocities that go with g = 0 at both ends of a step are off by
 C h² P v̈ across the constraints, C = 1/6 - Δ/2 - β, P = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹G. A run that began with v̇0 and v0 instead would have
@@ -56,17 +56,18 @@ from .alpha_equations import (
     controls_of,
     factor_step,
     influence,
-    kinematics,
     linearize_step,
     residuals_of,
     slopes,
     solve_step,
+    spare_at,
 )
 from .alpha_error import finish
+from .alpha_kinematics import change_of_positions, end_of_step, largest_of_positions, turns
 from .base import Integrator, Lowered
 from .hermite import dense, interpolate
 
-ITERATIONS = 12
+ITERATIONS, TURNING = 12, 24  # where q' is not v, Newton's matrix is off by h |ω|/2
 # Equal steps chosen by their error after which one begins as if the length had changed, where rho is so near 1 that what they
 # hand on across the constraints grows in proportion to their number: of h² in λ
 MANY_EQUAL, NEAR_ONE, NEVER = 20, 0.95, 1 << 60
@@ -79,14 +80,17 @@ def alpha_work(size) -> int:
 
 
 @leaf
-def take_changes(r, xn, K, h, fp, nq, nv, ny):
-    """v̇1 and λ1 less their changes; return the size of what these make of q1, v1 and λ1, in the error norm."""
+def take_changes(r, xn, K, h, fp, nq, nv, ny, largest, plain):
+    """v̇1 and λ1 less their changes; return the size of what these make of q1, v1 and λ1, in the error norm.
+
+    Where q' is not v, so that `plain` is wrong, `largest` is that of q1.
+    """
     by_v, by_q = influence(h, fp, ny)
-    rtol, atol, powers, size, largest = fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], abs(h), 0.0
+    rtol, atol, powers, size = fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], abs(h)
     for i in range(nv):
         K[NEW_TRUE, i] -= r[i]
         step = abs(r[i])
-        moved = step * abs(by_q) / (atol[i] + rtol * abs(xn[i]))
+        moved = step * abs(by_q) / (atol[i] + rtol * abs(xn[i])) if plain else 0.0
         sped = step * abs(by_v) * size ** int(powers[nq + i]) / (atol[nq + i] + rtol * abs(xn[nq + i]))
         if not max(moved, sped) <= largest:
             largest = max(moved, sped)
@@ -124,8 +128,8 @@ def advance(model, method, run, t, h, state):
     for i in range(nq + nv, ny):
         xn[i] = x[i]
     before = 1e300
-    for iteration in range(ITERATIONS):
-        kinematics(x, xn, K, h, fp, nq, nv, ny)
+    for iteration in range(TURNING if turns(model) else ITERATIONS):
+        end_of_step(model, t, h, x, xn, K, W, fp, at_slope + ny)
         slopes(W, at_slope, xn, K, NEW_TRUE, nq, nv, ny)
         call_model(model, EQUATIONS, t + h, xn, 0, W, at_slope, W, at_r)
         run.residuals += 1
@@ -134,7 +138,12 @@ def advance(model, method, run, t, h, state):
             if factor_step(model, run, W, h, fp) != OK:
                 return SINGULAR
         solve_step(model, W, at_r, h, fp)
-        change = take_changes(W[at_r + nq : at_r + ny], xn, K, h, fp, nq, nv, ny)
+        moved = 0.0
+        if turns(model):
+            at_move = change_of_positions(model, t + h, xn, W, at_r + nq, spare_at(size, at_r))
+            _, by_q = influence(h, fp, ny)
+            moved = largest_of_positions(W, at_move, xn, by_q, fp, nq)
+        change = take_changes(W[at_r + nq : at_r + ny], xn, K, h, fp, nq, nv, ny, moved, not turns(model))
         if not change <= 1e200:
             return NO_CONVERGENCE
         at_rest = change >= 0.3 * before
@@ -143,7 +152,7 @@ def advance(model, method, run, t, h, state):
         elif at_rest:
             at_rest = small(change, LOOSE, xn, h, fp, nq, nq + nv, ny)
         if change <= fp[1] or at_rest:
-            kinematics(x, xn, K, h, fp, nq, nv, ny)
+            end_of_step(model, t, h, x, xn, K, W, fp, at_slope + ny)
             return OK
         before = change
     return NO_CONVERGENCE
@@ -168,7 +177,8 @@ def accept(model, method, run, h, state):
 class GeneralizedAlpha(Integrator):
     """Generalized-α method, order 2, adaptive or with a fixed step, with numerical damping at high frequencies.
 
-    Takes index 3 (the usual form) and index 2; q' must be v. Its own λ has order 2 from the first step on, while steps change, too.
+    Takes index 3 (the usual form) and index 2. Where q' = Z(q) v, as with quaternions, positions follow the flow of velocities that
+    are linear in the step. Its own λ has order 2 from the first step on, while steps change, too.
     With rho = 1 and index 3 nothing damps rounding in it, which steps of equal length make larger in proportion to their number.
     Where steps are chosen by their error, errors of a run are in proportion to rtol: steps in proportion to its root.
 
@@ -188,6 +198,7 @@ class GeneralizedAlpha(Integrator):
     adaptive = True
     implicit = True
     indices = (2, 3)
+    takes_kinematics = True
     only_plain = True
     references = ("arnold-bruels-2007", "arnold-bruels-cardona-2015", "jay-negrut-2007")
 
@@ -207,7 +218,7 @@ class GeneralizedAlpha(Integrator):
         fixed = Lowered(
             slots, ip=np.array([1, 0, NEVER], dtype=np.int64), fp=np.array([alpha_m, alpha_f, beta, gamma, second, third]),
             rows=ROWS, errors=0, one_step=False, dense_rows=2, needs=(Fn.RESIDUAL,), work=alpha_work, wants_scales=True,
-            asks_own=(Fn.NEWTON_SOLVE, Fn.MOTION_FACTOR, Fn.MOTION_TIMES),
+            asks_own=(Fn.NEWTON_SOLVE, Fn.MOTION_FACTOR, Fn.MOTION_TIMES), asks_turning=(Fn.KINEMATICS,),
         )  # fmt: skip
         early = np.array([1, 1, MANY_EQUAL if self.rho > NEAR_ONE else NEVER], dtype=np.int64)
         return replace(fixed, ip=early, errors=1, exponent=1.0 / 3.0, error_order=2, fac_max=2.0, fixed=fixed)

@@ -180,7 +180,8 @@ def advance(model, method, run, t, h, state):
 class LobattoIIIAB(Integrator):
     """Lobatto IIIA-IIIB for constraints: symplectic, order 2 stages - 2, fixed step, both levels; constant M, forces of q alone.
 
-    Order 2, 4, 6, 8 and 10 with two (RATTLE) to six stages; between steps order 6 at most. Its stages are found by iterations that
+    Order 2, 4, 6, 8 and 10 with two (RATTLE) to six stages; between steps order 6 at most. Not for bodies that turn in space, whose
+    gyroscopic forces depend on velocities. Its stages are found by iterations that
     take forces from the round before, for motions that steps resolve: in stiff ones it says that it does not converge.
 
     Parameters

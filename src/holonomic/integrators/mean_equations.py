@@ -22,7 +22,6 @@ from ..kernels.signatures import (
     NEWTON_FACTOR,
     NEWTON_SOLVE,
     call_model,
-    has_function,
 )
 from ..native.marks import inner, leaf
 
@@ -76,11 +75,11 @@ def middle_residuals(model, t, h, x, xn, W, mid, old, slope, r, in_end):
 
 
 @inner
-def factor_middle(model, run, t, h, xn, W, mid, slope, in_end):
-    """Factors of its matrix."""
+def factor_middle(model, run, t, h, xn, W, mid, slope, ends):
+    """Factors of its matrix; `ends` says whether it has rows of the end."""
     size = model.size
     linearize(model, t + 0.5 * h, W, mid, W, slope)
-    if in_end == size.n_differential_rows:
+    if not ends:
         return factor_doubled(model, run, W, NEWTON_FACTOR, h)
     call_model(model, LINEARIZED, t + h, xn, 0, W, slope, W, size.at_newton + size.n_linear // 2)
     return factor_doubled(model, run, W, ENDS_FACTOR, h)
@@ -97,14 +96,13 @@ def factor_doubled(model, run, W, which, h):
 
 
 @inner
-def step_doubled(model, run, W, r, y, halved, h, fp):
-    """y less the solution for r, of which `halved` says whether multipliers count half; return its size in the error norm."""
+def step_doubled(model, run, W, r, y, halved, ends, h, fp):
+    """y less the solution for r, its multipliers halved or not, with the factors of `ends`; return its size in the error norm."""
     size = model.size
     ny = size.ny
     at_step = vectors_at(size, 0) + AT_STEP * ny
     run.residuals += 1
-    which = ENDS_SOLVE if has_function(model, ENDS_SOLVE) else NEWTON_SOLVE
-    call_model(model, which, 0.0, W, real_at(size) + 1, W, r, W, at_step)
+    call_model(model, ENDS_SOLVE if ends else NEWTON_SOLVE, 0.0, W, real_at(size) + 1, W, r, W, at_step)
     if halved:
         halve(W, at_step, size.n_differential, ny)
     return subtract_scaled(y, W, at_step, ny, 1.0, h, fp)

@@ -304,7 +304,8 @@ def accept(model, method, run, h, state):
 class RATTLE(Integrator):
     """RATTLE and its compositions: symplectic, order 2, 4 or 6, fixed step, both constraint levels; constant M, forces of q alone.
 
-    Energy swings by O(h^order) and has no trend over the longest times. Order 4 takes five steps of RATTLE for one, order 6
+    Energy swings by O(h^order) and has no trend over the longest times. Not for bodies that turn in space, whose gyroscopic forces
+    depend on velocities. Order 4 takes five steps of RATTLE for one, order 6
     nine, some of them backwards in time.
 
     Parameters

@@ -207,7 +207,7 @@ def factor_pairs(model, run, W, h, fp, shifts, pairs):
 
 @inner
 def factor_motion(model, run, W, c, over):
-    """The model's own factors with shift c where δq = `over` δv holds, as in methods that have such formulas of their own."""
+    """The model's own factors with shift c where δq = `over` Z δv holds, as in methods that have such formulas of their own."""
     size = model.size
     at = real_at(size)
     run.factorizations += 1

@@ -87,7 +87,7 @@ class Fn(IntEnum):
     COMPLEX_SOLVE = 39  # real parts, then imaginary parts
     LINEARIZED = 40  # a = y, b = y' -> ∂R/∂y, ∂R/∂y' in the model's own form; without it (BY_Y, BY_SLOPE) take its place
     GRADIENTS = 41  # a = LINEARIZED -> 1 / length² of the gradients in q and v of algebraic equations, in their places
-    MOTION_FACTOR = 42  # a = LINEARIZED, b = (s,) -> NEWTON_FACTOR where δq = s δv holds in the place of the equations of q'
+    MOTION_FACTOR = 42  # a = LINEARIZED, b = (s,) -> NEWTON_FACTOR where δq = s Z δv holds in the place of the equations of q'
     MOTION_TIMES = 43  # a = these factors, b = x -> the matrix times x; zero in the rows of q'
     ENDS_FACTOR = 44  # a = LINEARIZED at two points, one behind the other -> NEWTON_FACTOR with the algebraic rows of the second
     ENDS_SOLVE = 45  # a = these, b = r -> solution

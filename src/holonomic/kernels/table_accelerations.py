@@ -94,7 +94,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
     clear(x, 0, n)
     least, found, forces = 1.0, False, 0.0
     for trial in range(MANY):
-        equations_of(head, address, t, y, slope, given, r)
+        equations_of(head, address, t, y, slope, given, r, False)
         if trial == 0 or head.loaded == 1:
             linearized_of(head, address, t, y, slope, given, L)
             if half:
@@ -216,7 +216,7 @@ def table_kinematics(context, mode, t, a, b, data, out):
         y[i] = x[i]
     clear(y, head.nq + head.nv, head.n_rows)
     clear(slope, 0, ny)
-    equations_of(head, address, t, y, slope, numbers_at(data, 1), r)
+    equations_of(head, address, t, y, slope, numbers_at(data, 1), r, True)
     for i in range(head.nq):
         found[i] = -r[i]
     leave_room(address)

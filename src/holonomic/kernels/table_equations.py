@@ -73,8 +73,8 @@ def equations_room(head):
 
 
 @inner
-def equations_of(head, address, t, y, slope, given, r):
-    """R at (y, y'), with the room at an address."""
+def equations_of(head, address, t, y, slope, given, r, kinematic):
+    """R at (y, y'), with the room at an address; `kinematic`: of the equations of q' and of states alone."""
     nq, nv, n = head.nq, head.nv, head.n_rows
     at_f, at_rate = nq + 2 * nv, nq + 3 * nv
     at_arg = at_rate + nq
@@ -88,7 +88,7 @@ def equations_of(head, address, t, y, slope, given, r):
         base = KIND * k
         what, many, rows, function, n_data = kinds[base], kinds[base + 2], kinds[base + 3], kinds[base + 6], kinds[base + 7]
         ends, places = whole_at(kinds[base + 16], 1), whole_at(kinds[base + 10], 1)
-        if function == 0:
+        if function == 0 or (kinematic and kinds[base + 18] == 0):
             continue
         for e in range(kinds[base + 1]):
             at_b = element_arguments(head, kinds, base, e, y, T, at_arg)
@@ -152,7 +152,7 @@ def table_equations(context, mode, t, a, b, data, out):
     address = take_room(equations_room(head))
     if address == 0:
         return NOT_FINITE
-    equations_of(head, address, t, numbers_at(a, 1), numbers_at(b, 1), numbers_at(data, 1), numbers_at(out, 1))
+    equations_of(head, address, t, numbers_at(a, 1), numbers_at(b, 1), numbers_at(data, 1), numbers_at(out, 1), False)
     leave_room(address)
     return OK
 

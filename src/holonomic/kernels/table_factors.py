@@ -10,7 +10,7 @@ from .elements import clear
 from .newton_memory import OPERATOR, TELLS, program_of, see
 from .refined_fronts import Solving, tried
 from .saddle_fronts import FactorRoom, Matrix, factor_fronts
-from .turning import turn
+from .turning import follow, turn
 
 ENOUGH = 1e-5  # the smallest pivot ratio up to which solutions are not tried: they lose about 1e-16 over it
 BEARABLE = 1e-5  # what solutions may miss beside their parts in the end
@@ -38,8 +38,8 @@ def judge(F, times, missed):
 
 
 @inner
-def factored(head, t, over, a, out):
-    """Real factors with c = t, δq following δv `over` times."""
+def factored(head, t, over, follows, a, out):
+    """Real factors with c = t, δq following δv `over` times; by a formula of the method's own where `follows` says so."""
     n, largest, dim = head.nv + head.states + head.n_rows, head.largest, head.turning * head.turned
     room = largest * largest + head.left + 2 * n + 2 * largest + 3 * n
     address = take_room(room)
@@ -54,7 +54,10 @@ def factored(head, t, over, a, out):
         numbers_at(at + 8 * dim * head.spun, 1),
         numbers_at(at + 8 * dim * (head.spun + head.turned), 1),
     )
-    turn(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, t, N, A)
+    if follows:
+        follow(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, over, N, A)
+    else:
+        turn(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, t, N, A)
     program, matrix = program_of(head), Matrix(F, TELLS, N, head.spun, t, over)
     parts = numbers_at(address, 1)
     own, scales = numbers_at(address + 8 * n, 1), numbers_at(address + 8 * (n + largest), 1)
@@ -77,13 +80,13 @@ def factored(head, t, over, a, out):
 @kernel(OPERATOR)
 def table_newton_factor(context, mode, t, a, b, data, out):
     """NEWTON_FACTOR: factors of ∂R/∂y + t ∂R/∂y'."""
-    return factored(see(numbers_at(context, 1)), t, 1.0 / t, a, out)
+    return factored(see(numbers_at(context, 1)), t, 1.0 / t, False, a, out)
 
 
 @kernel(OPERATOR)
 def table_motion_factor(context, mode, t, a, b, data, out):
-    """MOTION_FACTOR: the same with δq = b δv, of bodies in the plane."""
-    return factored(see(numbers_at(context, 1)), t, numbers_at(b, 1)[0], a, out)
+    """MOTION_FACTOR: the same with δq = b Z δv."""
+    return factored(see(numbers_at(context, 1)), t, numbers_at(b, 1)[0], True, a, out)
 
 
 @kernel(OPERATOR)

@@ -41,6 +41,19 @@ def turn(turns, lumps, turned, spun, F, at_l, c, N, A):
 
 
 @leaf
+def follow(turns, lumps, turned, spun, F, at_l, over, N, A):
+    """N = `over` Z, of methods that have a formula of their own for coordinates; no A."""
+    block = turned * turned
+    for k in range(lumps):
+        at = at_l + turns[3 * k + 2] + block
+        for i in range(turned):
+            for j in range(turned):
+                A[k * block + i * turned + j] = 0.0 * over
+            for j in range(spun):
+                N[(k * turned + i) * spun + j] = over * F[at + i * spun + j]
+
+
+@leaf
 def eliminate_coordinates(rq, plain, nq, c, turns, lumps, turned, A, s, st):
     """s = (c - ∂q̇/∂q)⁻¹ r_q, by velocities where q' = v, in `st` where coordinates turn."""
     over = 1.0 / c

@@ -101,11 +101,11 @@ class Operators:
         """Return all operators there are: of the states, and with a formulation (one of `formulations`) those of its equations.
 
         `LEAST` has to be among them, for a formulation EQUATIONS, LINEARIZED, NEWTON_FACTOR and NEWTON_SOLVE. Radau and Gauss's
-        methods take COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, generalized-α MOTION_FACTOR and MOTION_TIMES, the midpoint
-        rule ENDS_FACTOR and ENDS_SOLVE, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT; with TERMS there are impacts,
-        held coordinates and passages over singular positions. Where q' = v and all constraints are holonomic, position rows have
-        the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve both, in a metric of the
-        operators' own; elsewhere there are POS_FACTOR, POS_SOLVE and POS_TANGENT, too.
+        methods take COMPLEX_FACTOR and COMPLEX_SOLVE, BDF GRADIENTS, the midpoint rule ENDS_FACTOR and ENDS_SOLVE, generalized-α
+        MOTION_FACTOR, MOTION_TIMES and, unless q' = v, KINEMATICS, half-explicit methods KINEMATICS, VELOCITY and HALF_EXPLICIT;
+        with TERMS there are impacts, held coordinates and passages over singular positions. Where q' = v and all constraints are
+        holonomic, position rows have the Jacobian of velocity rows, and its factors: VEL_FACTOR, VEL_SOLVE and VEL_TANGENT serve
+        both, in a metric of the operators' own; elsewhere there are POS_FACTOR, POS_SOLVE and POS_TANGENT, too.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
 

@@ -333,14 +333,15 @@ def _check_structure(choice: Choice, model) -> None:
     lacks = (
         "a Dae" if isinstance(system, Dae) else "an Ode" if model.is_ode
         else "a system without constraints" if not model.n_lam
-        else "a system with kinematics= (q' = Z v)" if system.kinematics is not None
+        else "a system with kinematics= (q' = Z v)" if system.kinematics is not None and not choice.integrator.takes_kinematics
         else "a system with nonholonomic constraints" if system.nonholonomic is not None
         else "a system with states= or algebraic= variables" if len(model.extras)
         else None
     )  # fmt: skip
+    own = "" if choice.integrator.takes_kinematics else "q' = v and "
     if lacks is not None:
         raise Misfit(
-            f"{name} is for a System of q and v with q' = v and holonomic constraints, not for {lacks}.",
+            f"{name} is for a System of q and v with {own}holonomic constraints, not for {lacks}.",
             lambda: _instead_of(choice, model),
         )
 
@@ -370,6 +371,10 @@ def _instead_of(choice: Choice, model) -> str:
     energy, known = choice.integrator.keeps_energy, _integrators()
     if energy:
         known = sorted((other for other in known if other.keeps_energy), key=lambda other: -(other.order or 0))
-    found = _instead(choice, model, "integrator", known, formulation=FORMULATION(), stabilization=WITHOUT())
+    for formulation in (FORMULATION(), *_formulations(lambda f: (not f.plain, f.index))):
+        found = _instead(choice, model, "integrator", known, formulation=formulation, stabilization=WITHOUT())
+        if found:
+            break
+    way = "" if type(formulation) is FORMULATION else f" with formulation={formulation!r}"
     symplectic = energy and not model.n_lam and not isinstance(model.system, Dae)
-    return f"Use {' or '.join(f'{name}()' for name in found)}{', which are symplectic, too' if symplectic else ''}."
+    return f"Use {' or '.join(f'{name}()' for name in found)}{way}{', which are symplectic, too' if symplectic else ''}."

@@ -187,6 +187,8 @@ class Plan:
             if self.variant.selector is None and not model.interpreted:
                 needs += self.integrator.unrolls
         needs = tuple(dict.fromkeys((*needs, *self.integrator.needs, *(self.integrator.asks_dense if model.dense else ()))))
+        if self.integrator.asks_turning and model.system.kinematics is not None:
+            needs = tuple(dict.fromkeys((*needs, *self.integrator.asks_turning)))
         if len(model.extras) and model.dense and not model.interpreted:
             needs += (Fn.EXTRA_RATES,)
         if model.nw:
