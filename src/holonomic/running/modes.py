@@ -85,12 +85,11 @@ def enter_modes(run, counted: Callable[[], np.ndarray] | None = None) -> None:
 
 def enter_numbers(run, numbers: dict[int, float]) -> None:
     """Enter inputs that jump where a run stands, by place in data; switches get the modes that they have behind the jump."""
-    follows = run.plan.switches and run.watching.watches
-    before = run.data.copy() if follows else None
+    before = run.data.copy()
     for at, number in numbers.items():
         run.data[at] = number
     run.field_changed()
-    if follows:
+    if run.plan.switches and run.watching.watches:
         enter_modes(run, lambda: _counting_with(run, before))
         arm_switches_compiled(run.plan.for_kernels(run.data), run.memory, run.work.loop, run.work.events)
 
