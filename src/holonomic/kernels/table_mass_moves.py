@@ -58,7 +58,7 @@ def table_mass_factor(context, mode, t, a, b, data, out):
     row_gradients(program, L, free, squares)
     lengths_of(squares, free, F, 1, rows)
     P = numbers_at(out + 8 * (1 + rows + head.n_linear), 1)
-    F[0] = factor_fronts(program, Matrix(L, 0, L, 1, 1.0, 1.0), P, FactorRoom(X, left, parts, own, scales), free, 1e-11)
+    F[0] = factor_fronts(program, Matrix(L, 0, L, 1, 1.0, 1.0), P, FactorRoom(X, left, parts, own, scales), free, 1e-11, True)
     leave_room(address)
     return OK
 
