@@ -308,6 +308,17 @@ def test_operators_that_a_model_lacks_are_named():
         go(few, 0.1, few.start(), integrator=BDF(), formulation=Index2())
 
 
+def test_equations_of_accelerations_do_not_go_with_mean_slopes():
+    class First(Chain):
+        formulations = (h.Index1, Index2)
+
+    few = First(FEW)
+    with pytest.raises(IncompatibleMethods, match=r"^Trapezoidal\(\) takes the mean slope of a step, with which First has other "
+                       r"accelerations than those of its end in Index1\(\)\. With Index1\(\) use .*; with Trapezoidal use "
+                       r"formulation=Index2\(\)\.$"):  # fmt: skip
+        go(few, 0.1, few.start(), integrator=h.Trapezoidal(), formulation=h.Index1(), step=0.01)
+
+
 def test_a_model_without_the_least_operators_is_refused():
     class Less(Chain):
         def operators(self, formulation):

@@ -78,6 +78,7 @@ class Integrator:
     needs_forces_of_position: ClassVar[bool] = False  # takes forces of t and q alone
     only_plain: ClassVar[bool] = False  # takes (q, v, λ) and one level of the constraints only, no further multipliers
     takes_overdetermined: ClassVar[bool] = False  # takes more equations than unknowns
+    averages_slopes: ClassVar[bool] = False  # slopes are means of a step, unlike accelerations at its end
     needs_dense_terms: ClassVar[bool] = False  # works on matrices of the whole system, which not every model offers
     unstable_with_constraints: ClassVar[bool] = False  # unstable while steps change, where constraints are among the equations
     keeps_energy: ClassVar[bool] = False  # symplectic: without constraints, or with those that it is made for

@@ -330,6 +330,7 @@ class Trapezoidal(_ImplicitStep):
 
     order = 2
     points = 2
+    averages_slopes = True
     references = ("steinbrecher-2003", "HW96")
 
     def lower(self) -> Lowered:

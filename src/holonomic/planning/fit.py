@@ -134,6 +134,12 @@ def _check_operators(choice: Choice, model) -> None:
             f"{model.name} does not have the equations of {f!r}, which {type(i).__name__} solves.",
             f"Use formulation={has}, or {EXPLICIT()!r}." if has else f"Use {EXPLICIT()!r}.",
         )
+    if residual and i.averages_slopes and f.in_stages:
+        raise Misfit(
+            f"{i!r} takes the mean slope of a step, with which {model.name} has other accelerations than those of its end in "
+            f"{f!r}.",
+            lambda: _either(choice, model),
+        )
 
 
 def _with_a_field(choice: Choice, model) -> str:
