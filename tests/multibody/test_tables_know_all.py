@@ -21,8 +21,7 @@ PROBLEMS = [
 # of methods that a mechanism as compiled code takes
 REFUSED = {
     "integrators": set(),
-    "formulations": {"GGL", "Index1", "Overdetermined", "ProjectedInvariants", "StateSpace", "StrangenessFree",
-                     "UnderlyingODE"},
+    "formulations": {"Overdetermined", "StateSpace", "StrangenessFree", "UnderlyingODE"},
     "stabilizations": set(),
 }  # fmt: skip
 

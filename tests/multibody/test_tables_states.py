@@ -90,7 +90,7 @@ def test_a_long_chain_with_motors_has_one_front_for_each_state():
     stiff = simulate(m, 0.01, save_at=3, **how)
     assert np.abs(stiff.q - sol.q).max() < 1e-5 and np.abs(stiff.s - sol.s).max() < 1e-5
     system = m.to_tables()
-    fronts = system._of_fronts(system.collection)._newton[2]
+    fronts = system._of_fronts(system.collection)._newton[Index2.levels]
     assert fronts.words[:, 1].max() < 20
 
 

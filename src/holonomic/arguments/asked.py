@@ -17,6 +17,7 @@ from ..model.function_signature import taken
 from ..model.given_numbers import axes, beyond_memory, is_whole, positive, vector
 from ..model.system import Ode
 from ..planning.choice import Choice, make_choice
+from ..planning.fit import check_fit
 from ..results.naming import rows_of
 from ..starting.initial import position_jacobian
 from .budget import Budget, budget_of
@@ -336,6 +337,8 @@ def choice_at_start(choice: Choice, model, t0: float, q, data) -> Choice:
     def jacobian():
         if model.is_ode:
             raise BadArgument('D="unit" is for a System. For a Dae give an array, one column per constraint.')
+        if not model.dense:
+            check_fit(choice, model)  # by its name, before a matrix is asked for that is not there
         return position_jacobian(model, t0, q, data)[:, : model.nc]
 
     formulation = choice.formulation.settled(jacobian)

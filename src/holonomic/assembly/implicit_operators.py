@@ -8,12 +8,14 @@ import numpy as np
 
 from ..errors import IncompatibleMethods
 from ..kernels import table_accelerations as accelerations
+from ..kernels import table_both_levels as both_levels
 from ..kernels import table_equations, table_factors, table_mass_moves, table_solutions
 from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..model.operators import Operator
 from .collection import Collection, Context
+from .newton_kinds import VELOCITY, Levels
 from .newton_tables import NewtonTables
 
 SHORT = 1e10  # 1/h at which rows that repeat others are looked for: forces do not count then
@@ -28,8 +30,8 @@ class OfFronts:
         self._data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + len(c.switches) + 1)])
         bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
         self._linear = self._linearized(bare)
-        self._newton: dict[int, NewtonTables] = {}
-        self._ends: dict[int, NewtonTables] = {}
+        self._newton: dict[Levels, NewtonTables] = {}
+        self._ends: dict[Levels, NewtonTables] = {}
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
         if c.redundant != 0 and c.n_rows:
             self.dropped = self._replaced(waits=~self.dropped, looks=1)[0]
@@ -50,34 +52,35 @@ class OfFronts:
         factors = _called(table_factors.table_newton_factor, looked.context, looked.real, shift, linear, self._data)
         return looked.replaced(factors), looked
 
-    def _in_order(self, accelerations: bool, index: int = 2) -> NewtonTables:
+    def _in_order(self, accelerations: bool, levels: Levels = VELOCITY) -> NewtonTables:
         """Tables with an order in which no pivot vanishes at the start: rows that go too early wait, if need be more of them.
 
-        It is that of index 2: with index 3 rows are the same but for factors.
+        It is that of index 2: at other levels rows are the same but for factors, and at two they are there twice.
         """
         waits = np.zeros(self.c.n_rows, dtype=bool)
         for trial in range(TRIALS):
             early, looked = self._replaced(waits=waits, looks=2, accelerations=accelerations)
             if not early.any() or waits.all():
-                if index == 2:
+                if levels == VELOCITY:
                     return looked.as_found()
                 break
             if not (early & ~waits).any():  # rows that went before leave nothing for these
                 early = self._beside(early) if trial < TRIALS - 2 else ~waits
             waits = waits | early
-        if index == 2:
+        if levels == VELOCITY:
             return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
-        return NewtonTables(self.c, self.dropped, self._linear_of(index), waits, index=index)
+        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels)
 
-    def _linear_of(self, index: int) -> np.ndarray:
-        """Numbers of the linearized equations of an index at the start."""
-        if index == 2:
+    def _linear_of(self, levels: Levels) -> np.ndarray:
+        """Numbers of the linearized equations with constraints at these levels, at the start."""
+        if levels == VELOCITY:
             return self._linear
-        return self._linearized(NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), index=index))
+        return self._linearized(NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), levels=levels))
 
     def _linearized(self, bare: NewtonTables) -> np.ndarray:
         """Numbers of the linearized equations at the start."""
-        return _called(table_equations.table_linearized, bare.context, bare.n_linear, 0.0, _at_rest(self.c), self._data)
+        at_rest = np.concatenate([self.c.start, np.zeros(bare.n_equations - len(self.c.start))])
+        return _called(table_equations.table_linearized, bare.context, bare.n_linear, 0.0, at_rest, self._data)
 
     def _beside(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the bodies that these rows hold, and of the bodies that those hold."""
@@ -100,39 +103,45 @@ class OfFronts:
         made.context.memory.at_gains = self.c.at_gains
         return made
 
-    def _of_index(self, index: int) -> NewtonTables:
-        if index not in self._newton:
-            self._newton[index] = self._in_order(accelerations=False, index=index)
-        return self._newton[index]
+    def _at(self, levels: Levels) -> NewtonTables:
+        if levels not in self._newton:
+            self._newton[levels] = self._in_order(accelerations=False, levels=levels)
+        return self._newton[levels]
 
-    def newton(self, index: int) -> dict[Fn, Operator]:
-        """Those of implicit methods, for equations of an index."""
-        made, size = self._of_index(index), len(_at_rest(self.c))
+    def newton(self, levels: Levels) -> dict[Fn, Operator]:
+        """Those of implicit methods, for equations with constraints at these levels."""
+        made = self._at(levels)
+        size = made.n_equations
+        solve, complex_solve = table_solutions.table_newton_solve, table_solutions.table_complex_solve
+        if made.both:
+            solve, complex_solve = both_levels.table_both_solve, both_levels.table_both_complex_solve
         return {
             fn: Operator(kernel.address, made.context.address, length)
             for fn, kernel, length in (
                 (Fn.EQUATIONS, table_equations.table_equations, size),
                 (Fn.LINEARIZED, table_equations.table_linearized, made.n_linear),
                 (Fn.NEWTON_FACTOR, table_factors.table_newton_factor, made.real),
-                (Fn.NEWTON_SOLVE, table_solutions.table_newton_solve, size),
+                (Fn.NEWTON_SOLVE, solve, size),
                 (Fn.COMPLEX_FACTOR, table_factors.table_complex_factor, made.complex),
-                (Fn.COMPLEX_SOLVE, table_solutions.table_complex_solve, 2 * size),
+                (Fn.COMPLEX_SOLVE, complex_solve, 2 * size),
                 (Fn.GRADIENTS, table_equations.table_gradients, size),
-                (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
-                (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
                 (Fn.KINEMATICS, accelerations.table_kinematics, len(self.c.start)),
+                *((
+                    (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
+                    (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
+                ) if not made.both else ()),
             )
         }
 
-    def of_ends(self, index: int) -> dict[Fn, Operator]:
-        """Those of methods whose algebraic rows belong to another point than their differential ones."""
-        if index not in self._ends:
-            waits = self._of_index(index).waits
-            self._ends[index] = NewtonTables(self.c, self.dropped, self._linear_of(index), waits, ends=True, index=index)
-        address = self._ends[index].context.address
+    def of_ends(self, levels: Levels) -> dict[Fn, Operator]:
+        """Those of methods whose algebraic rows belong to another point than their differential ones; with one level alone."""
+        if levels not in self._ends:
+            waits = self._at(levels).waits
+            self._ends[levels] = NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, ends=True, levels=levels)
+        address = self._ends[levels].context.address
         return {
-            Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, address, self._ends[index].real),
-            Fn.ENDS_SOLVE: Operator(table_solutions.table_newton_solve.address, address, len(_at_rest(self.c))),
+            Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, address, self._ends[levels].real),
+            Fn.ENDS_SOLVE: Operator(table_solutions.table_newton_solve.address, address, self._ends[levels].n_equations),
         }
 
     @cached_property
@@ -154,7 +163,8 @@ class OfFronts:
 
     def field(self) -> Operator:
         """The field from the whole matrix."""
-        return Operator(accelerations.table_saddle_field.address, self._whole.context.address, len(_at_rest(self.c)) + 1)
+        made = self._whole
+        return Operator(accelerations.table_saddle_field.address, made.context.address, made.n_equations + 1)
 
     def half_explicit(self) -> dict[Fn, Operator]:
         """Those of half-explicit methods."""
@@ -164,13 +174,9 @@ class OfFronts:
             for fn, kernel, length in (
                 (Fn.KINEMATICS, accelerations.table_kinematics, len(c.start)),
                 (Fn.VELOCITY, accelerations.table_velocity, c.n_rows + made.n_linear),
-                (Fn.HALF_EXPLICIT, accelerations.table_half_explicit, len(_at_rest(c)) + 1),
+                (Fn.HALF_EXPLICIT, accelerations.table_half_explicit, made.n_equations + 1),
             )
         }
-
-
-def _at_rest(c: Collection) -> np.ndarray:
-    return np.concatenate([c.start, np.zeros(c.n_bodies * c.nv + c.n_rows)])
 
 
 def _called(kernel, context: Context, length: int, t: float, a: np.ndarray, data: np.ndarray) -> np.ndarray:

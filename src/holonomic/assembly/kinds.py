@@ -20,7 +20,7 @@ from ..model.extra_states import NONE, Extras
 from ..model.system import System
 from ..model.tape import Tape, needed
 from .kind_switches import followed_switches
-from .newton_kinds import NewtonKind, newton_kind
+from .newton_kinds import Levels, NewtonKind, levels_of, newton_kind
 from .settled_numbers import cut
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Kind:
     numbers : tuple of float
         All constants of its functions.
     derive : function
-        Derives and compiles what implicit methods need of an index, when that is first asked for.
+        Derives and compiles what implicit methods need with constraints at some levels, when that is first asked for.
     own : int
         Which of its ends a body or a state is itself: the ends of a state are bodies that its rate sees, itself, other states.
     switches : tuple of SwitchName
@@ -121,7 +121,7 @@ class Kind:
     rates: bool
     functions: dict[str, Function]
     numbers: tuple[float, ...]
-    derive: Callable[[int], NewtonKind]
+    derive: Callable[[Levels], NewtonKind]
     own: int = 0
     switches: tuple[SwitchName, ...] = ()
     shared_by: tuple[str | None, ...] = ()
@@ -138,15 +138,15 @@ class Kind:
         return 2 * self.rows if name == "whole" and self.what == ROWS else self.rows
 
     @cached_property
-    def _derived(self) -> dict[int, NewtonKind]:
+    def _derived(self) -> dict[Levels, NewtonKind]:
         return {}
 
-    def newton(self, index: int) -> NewtonKind:
-        """What implicit methods need of equations of an index; that of rows of positions alone makes a difference."""
-        index = index if self.what == ROWS else 2
-        if index not in self._derived:
-            self._derived[index] = self.derive(index)
-        return self._derived[index]
+    def newton(self, levels: Levels) -> NewtonKind:
+        """What implicit methods need of equations with constraints at these levels."""
+        levels = levels_of(self.what, levels)
+        if levels not in self._derived:
+            self._derived[levels] = self.derive(levels)
+        return self._derived[levels]
 
 
 def make_kind(
@@ -236,7 +236,7 @@ def make_kind(
     return Kind(
         what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),
         functions, tuple(map(float, traced.numbers)),
-        lambda index: newton_kind(what, d, rates, function, index, [size for _, size in extras.states]),
+        lambda levels: newton_kind(what, d, rates, function, levels, [size for _, size in extras.states]),
         len(widths) - len(extras.states) if what == STATE else 0, names, tuple(shared_by),
         whole if what >= ROWS and what != LOADED else None,
     )  # fmt: skip

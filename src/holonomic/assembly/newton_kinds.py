@@ -1,14 +1,19 @@
 """What implicit methods ask of one kind of element: its part of R(t, y, y') = 0, and the entries of ∂R/∂y and ∂R/∂y'.
 
-Entries that are zero for every number are left out. All of it is derived from the System of one element, as G and γ are. With
-index 2 an element adds to the rows of its ends and to its own rows, with index 3 g of positions in the place of G v + g_t,
+Entries that are zero for every number are left out. All of it is derived from the System of one element, as G and γ are. An
+element adds to the rows of its ends and to its own rows,
 
     body     q' - Z v,  M v' - f                     force    -f                     rows     Gᵀλ,  G v + g_t
     state    s' - h
 
+with g of positions, or G v' + γ, in the place of G v + g_t where the constraints stand at another level; that v' is the slope of
+v, so that M v' = f - Gᵀλ makes of it what elements cannot do, G M⁻¹(f - Gᵀλ) + γ. With two levels rows of positions have a second
+multiplier, and add (∂g/∂q)ᵀμ to the equations of q' and g to their own: then coordinates stay in the matrix.
+
 A force that follows a joint's reaction depends on λ of that joint.
 
-Unknowns of a kind are numbered end by end: coordinates, velocities; its own multipliers, or its own state, follow the velocities.
+Unknowns of a kind are numbered: velocities, end by end; its own multipliers λ, or its own state; μ; coordinates, end by end.
+Columns of `BY_Q` are coordinates alone.
 """
 
 from __future__ import annotations
@@ -18,8 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.elements import BODY, FORCE, ROWS, STATE
+from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import ACROSS, BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
+
+Levels = tuple[str, ...]  # of the constraints: those of λ; "position" behind another level: those of μ
+VELOCITY: Levels = ("velocity",)
 
 
 class NewtonKind(NamedTuple):
@@ -30,9 +38,18 @@ class NewtonKind(NamedTuple):
     entries: np.ndarray  # what, row, column of each
     turned: tuple[int, ...]  # coordinates of a body whose rates are not single velocities
     spun: tuple[int, ...]  # the velocities that these rates are made of
+    multipliers: int = 1  # of each of its rows
+    sees_slopes: bool = False  # whether b has v' of its ends behind λ and μ
 
 
-def newton_kind(what: int, d, rates: bool, made: Callable, index: int, states: Sequence[int] = ()) -> NewtonKind:
+def levels_of(what: int, levels: Levels) -> Levels:
+    """Levels that make a difference to such elements."""
+    if what == ROWS or (what == BODY and len(levels) > 1):
+        return levels
+    return levels[:1] if what == SPEEDS and levels[0] == "acceleration" else VELOCITY
+
+
+def newton_kind(what: int, d, rates: bool, made: Callable, levels: Levels, states: Sequence[int] = ()) -> NewtonKind:
     """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b.
 
     `states` are the lengths of the states that it sees, its own first.
@@ -49,12 +66,17 @@ def newton_kind(what: int, d, rates: bool, made: Callable, index: int, states: S
             found.append((code, first_row + row, first_column + column))
             values.append(matrix[row, column])
 
-    turned, spun, head = (), (), SX(0, 1)
+    turned, spun, head, multipliers, sees = (), (), SX(0, 1), 1, False
     if what == BODY:
         b = SX.sym("slope", nv)
         left = e.mass @ b - d.force
         if rates:
             turned, spun = turning(d.q_dot, e.q, e.v)
+        if len(levels) > 1:
+            add(MASS, SX.eye(e.q.numel()), nv, nv)
+            add(BY_V, -jacobian(d.q_dot, e.v), nv)
+            add(BY_Q, -jacobian(d.q_dot, e.q), nv)
+        elif rates:
             own = d.q_dot[list(turned)]
             by_q, by_v = jacobian(own, e.q)[:, list(turned)], jacobian(own, e.v)[:, list(spun)]
             head = vertcat(vec(densify(by_q).T), vec(densify(by_v).T))
@@ -72,13 +94,30 @@ def newton_kind(what: int, d, rates: bool, made: Callable, index: int, states: S
         add(BY_LAM, jacobian(left, b), 0, nv)
         equations = left
     else:
-        b = SX.sym("lam", d.n_lam)
-        left = d.G.T @ b
-        positions = index == 3 and what == ROWS
-        own = e.constraint if positions else d.velocity_rows
-        add(ACROSS if positions else JACOBIAN, d.G, nv)
+        lam, slopes = SX.sym("lam", d.n_lam), SX.sym("slope", nv)
+        b, left, sees = lam, d.G.T @ lam, levels[0] == "acceleration"
+        if levels[0] == "position" and what == ROWS:
+            own = e.constraint
+            add(ACROSS, d.G, nv)
+        elif sees:
+            own = d.G @ slopes + d.gamma
+            add(ACROSS, d.G, nv)
+            add(MASS, d.G, nv)
+            add(BY_V, jacobian(own, e.v), nv)
+        else:
+            own = d.velocity_rows
+            add(JACOBIAN, d.G, nv)
         add(BY_Q, jacobian(own, e.q), nv)
         equations = vertcat(left, own)
+        if len(levels) > 1 and what == ROWS:
+            mu, by_q = SX.sym("mu", d.n_lam), jacobian(e.constraint, e.q)
+            moved, multipliers = by_q.T @ mu, 2
+            b, equations = vertcat(b, mu), vertcat(equations, e.constraint, moved)
+            coordinates = nv + 2 * d.n_lam
+            add(JACOBIAN, by_q, nv + d.n_lam, coordinates)
+            add(BY_Q, jacobian(moved, e.q), coordinates)
+        if sees:
+            b = vertcat(b, slopes)
     first = nv if what == STATE else 0
     add(BY_V, jacobian(left, e.v), first)
     add(BY_Q, jacobian(left, e.q), first)
@@ -89,6 +128,8 @@ def newton_kind(what: int, d, rates: bool, made: Callable, index: int, states: S
         entries,
         turned,
         spun,
+        multipliers,
+        sees,
     )
 
 

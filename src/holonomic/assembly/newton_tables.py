@@ -1,7 +1,7 @@
 """Newton's matrix of tables: contexts of the operators of `kernels.table_factors`, the fronts among them.
 
-What is coupled follows from the entries that the kinds write; the order of fronts is found once, with the numbers of G at the
-start, by which rows that a body holds are told from rows that it does not.
+What is coupled follows from the entries that the kinds write (`newton_entries`); the order of fronts is found once, with the
+numbers of G at the start, by which rows that a body holds are told from rows that it does not (`what_lumps_hold`).
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
-from ..kernels.newton_memory import ACROSS, BY_LAM, BY_Q, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
+from ..kernels.newton_memory import ACROSS, BY_LAM, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
 from .collection import Collection, Context
+from .newton_entries import entries_of
+from .newton_kinds import VELOCITY, Levels
 from .saddle_order import saddle_order
-
-MANY = 50  # joints of a body, from which on the rank of what they hold is not looked at
-HELD = 1e-9  # singular values of rows beside the largest, above which they count
+from .what_lumps_hold import held_by_lumps
 
 
 class NewtonTables:
-    """Context and lengths of the operators of index 2 or 3.
+    """Context and lengths of the operators of equations with constraints at some levels.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class NewtonTables:
         masses 1, a number that stands behind the linearized equations: there may be bodies without inertia.
     accelerations : bool
         For M v' = f - Gᵀλ and Ḡ v' + s = 0 alone, entries of Ḡ standing behind those of the linearized equations.
-    index : int
-        Of the equations: 2, or 3, whose rows of positions are g.
+    levels : tuple of str
+        Of the constraints, see `newton_kinds`. With two of them coordinates and μ are variables of the matrix, too.
     ends : bool
         Rows of constraints are those of a second point, whose linearized equations stand behind those of the first.
     moves : bool
@@ -45,10 +45,10 @@ class NewtonTables:
 
     def __init__(
         self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
-        accelerations: bool = False, index: int = 2, ends: bool = False, moves: bool = False,
+        accelerations: bool = False, levels: Levels = VELOCITY, ends: bool = False, moves: bool = False,
     ):  # fmt: skip
         self.c, self.dropped, self.tables = c, dropped, c.of(BODY, STATE, FORCE, ROWS, SPEEDS, LOADED)
-        self.accelerations, self.index, self.ends = accelerations, index, ends
+        self.accelerations, self.levels, self.both, self.ends = accelerations, levels, len(levels) > 1, ends
         some = (MASS, JACOBIAN) if moves else (MASS, JACOBIAN, BY_LAM) if accelerations else (*range(ACROSS + 1),)
         self.codes = set(some) - ({MASS} if looks == 1 else set())  # of the entries that count
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
@@ -75,7 +75,7 @@ class NewtonTables:
             pivots = panels[panel + m * n + (n - m) * m :][:m]
             for p in np.flatnonzero(pivots % 1.0 != 0.0):
                 if self.names[at + p] >= self.n_free:
-                    found[self.names[at + p] - self.n_free] = True
+                    found[(self.names[at + p] - self.n_free) % self.n_lam] = True
         return found
 
     def _lay_out(self) -> None:
@@ -87,14 +87,19 @@ class NewtonTables:
         lumps[:, 1], lumps[: len(sizes), 3] = np.concatenate([c.nq * sizes, states]), c.nv * sizes
         for at in (0, 2):
             lumps[1:, at] = np.cumsum(lumps[:-1, at + 1])
-        self.n_free = c.nv * c.n_bodies + c.n_states  # variables that are no multipliers: velocities, states
-        self.widths = np.where(np.arange(c.n_lumps) < len(sizes), lumps[:, 3], lumps[:, 1])  # of lumps among them
+        self.lumps, self.n_lam, self.n_mu = lumps, c.n_rows, c.n_constraints * self.both
+        n_moving = c.nv * c.n_bodies + c.n_states
+        # variables that are no multipliers: velocities, states, then coordinates of bodies
+        self.n_free = n_moving + c.nq * c.n_bodies * self.both
+        # of lumps among them: without coordinates, and all
+        self.moving = np.where(np.arange(c.n_lumps) < len(sizes), lumps[:, 3], lumps[:, 1])
+        self.widths = self.moving + np.where(np.arange(c.n_lumps) < len(sizes), lumps[:, 1], 0) * self.both
         plain = np.full(c.nq * c.n_bodies + c.n_states, -1, dtype=np.int64)
         words = np.zeros((len(self.tables), KIND), dtype=np.int64)
         self.at, at, turns, turned, spun = [], 0, [], 0, 0
         most_data, most_arguments, most_written = 1, 1, 1
         for k, table in enumerate(self.tables):
-            kind, newton, count = table.kind, table.kind.newton(self.index), len(table.ends)
+            kind, newton, count = table.kind, table.kind.newton(self.levels), len(table.ends)
             ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
             equations = kind.functions["main"] if kind.what in (FORCE, STATE) else newton.equations
             nq, nv = (sum(each) for each in zip(*kind.widths, strict=True))
@@ -107,21 +112,21 @@ class NewtonTables:
                 words[k, first + 4] = made.hold(places)
             words[k, 14] = at
             words[k, 16:19] = [made.hold(ends), made.hold(table.first), kind.rates]
-            words[k, 22] = kind.own
+            words[k, 22:] = [kind.own, newton.multipliers, newton.sees_slopes]
             if kind.what in (ROWS, SPEEDS):
                 main = kind.functions["main"]
                 places = c.places(table, main)
                 words[k, 19:22] = [main.address, places.shape[1], made.hold(places)]
                 most_data, most_written = max(most_data, places.shape[1]), max(most_written, main.length)
             self.at.append(at)
-            most_arguments = max(most_arguments, nq + nv + max(nv, kind.rows))
+            most_arguments = max(most_arguments, nq + nv + max(nv, newton.multipliers * kind.rows + nv * newton.sees_slopes))
             if kind.what == BODY:
                 own_q = lumps[ends[:, 0], 0][:, None] + np.arange(nq)
                 own_v = lumps[ends[:, 0], 2]
                 steady = [i for i in range(nq) if i not in newton.turned]
                 for i, velocity in zip(steady, [j for j in range(nv) if j not in newton.spun], strict=True):
                     plain[own_q[:, i]] = own_v + velocity
-                if newton.turned:
+                if newton.turned and not self.both:
                     turned, spun = len(newton.turned), len(newton.spun)
                     first = (
                         own_q[:, newton.turned[0]],
@@ -138,8 +143,12 @@ class NewtonTables:
         head.kinds, head.n_kinds = made.hold(words), len(words)
         head.lumps, head.n_lumps = made.hold(lumps), len(lumps)
         head.order_q, head.order_v = made.hold(c.places_of_coordinates()), made.hold(c.order(c.nv))
-        head.plain, head.dropped = made.hold(plain), made.hold(self.dropped)
+        head.plain = made.hold(plain)
+        head.dropped = made.hold(np.append(self.dropped, self.dropped[: self.n_mu]))
         head.nq, head.nv, head.n_rows = c.nq * c.n_bodies + c.n_states, c.nv * c.n_bodies, c.n_rows
+        head.free, head.multipliers = self.n_free, self.n_lam + self.n_mu
+        head.hidden = self.n_lam * (self.levels[0] == "acceleration")
+        self.n_equations = head.nq + head.nv + head.multipliers
         head.states = c.n_states
         head.n_linear = at * (1 + (self.accelerations or self.ends)) + (head.looks == 1)
         head.turning, head.turned, head.spun = len(turns), turned, spun
@@ -147,150 +156,37 @@ class NewtonTables:
         head.turns = made.hold(turns)
         head.most_arguments, head.most_data, head.most_written = most_arguments, most_data, most_written
 
-    # entries
-
-    def _entries(self):
-        """All entries: row and column as (node, place in it), what they are, source, row of N."""
-        n_lumps, parts = self.c.n_lumps, []
-        for table, at in zip(self.tables, self.at, strict=True):
-            kind, newton, count = table.kind, table.kind.newton(self.index), len(table.ends)
-            if not len(newton.entries):
-                continue
-            ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
-            first = np.array(table.first, dtype=np.int64)
-            ends_q, ends_v = ends_of(kind.widths)
-            head = newton.blocks.length - len(newton.entries)
-            source = at + head + newton.blocks.length * np.arange(count)
-            nv, second = len(ends_v), self.n_linear * (self.accelerations or self.ends)
-            for i, (code, row, column) in enumerate(newton.entries.tolist()):
-                place = source + i
-                if code not in self.codes:
-                    continue
-
-                def velocity(j, ends=ends, ends_v=ends_v):
-                    end, inside = ends_v[j]
-                    return ends[:, end], np.full(len(ends), inside)
-
-                def own(j, first=first, nv=nv, kind=kind, ends=ends):
-                    if kind.what == STATE:
-                        return ends[:, kind.own], np.full(len(ends), j - nv)
-                    return -1 - (first + j - nv), np.zeros(len(first), dtype=np.int64)
-
-                rows = velocity(row) if row < nv else own(row)
-                if code == BY_Q:
-                    place = place + (second if kind.what in (ROWS, SPEEDS) and row >= nv else 0)
-                    end, inside = ends_q[column]
-                    lumps = ends[:, end]
-                    if kind.widths[end][1] == 0:  # a state, itself a variable
-                        zero = np.zeros(count, dtype=np.int64)
-                        parts.append((*rows, lumps, np.full(count, inside), zero, place, zero))
-                        continue
-                    steady, where = self._column(inside, kind, end)
-                    what = 2 if steady else 3
-                    turn = self.turn_rows[lumps] + where[1] if not steady else np.zeros(count, dtype=np.int64)
-                    parts.append((*rows, lumps, np.full(count, where[0]), np.full(count, what), place, turn))
-                    continue
-                columns, zero = velocity(column) if column < nv else own(column), np.zeros(count, dtype=np.int64)
-                what = np.full(count, 1 if code == MASS else 0)
-                if code in (JACOBIAN, ACROSS):
-                    parts.append((*columns, *rows, what, place, zero))
-                    if code == ACROSS:
-                        continue
-                    place = place + second
-                parts.append((*rows, *columns, what, place, zero))
-        if self.looks == 1:
-            widths = self.widths
-            lumps, inside = np.repeat(np.arange(n_lumps), widths), np.concatenate([np.arange(width) for width in widths])
-            ones = np.ones(len(lumps), dtype=np.int64)
-            parts.append((lumps, inside, lumps, inside, ones, self.n_linear * ones, 0 * ones))
-        found = [np.concatenate(each) for each in zip(*parts, strict=True)]
-        # rows of constraints: from their numbers to nodes
-        for one in (0, 2):
-            row = found[one] < 0
-            number = -1 - found[one][row]
-            found[one][row], found[one + 1][row] = n_lumps + self.node_of[number], self.inside_of[number]
-        keep = np.ones(len(found[0]), dtype=bool)
-        for one in (0, 2):
-            keep &= found[one + 1] >= 0  # of rows that are left out
-        return [each[keep] for each in found]
-
-    def _column(self, inside: int, kind, end: int) -> tuple[bool, tuple[int, int]]:
-        """Whether a coordinate of a lump is the integral of one velocity; which, or the first of those and its row of N."""
-        newton = next(table.kind.newton(self.index) for table in self.tables if table.kind.what == BODY)
-        if not newton.turned:
-            return True, (inside, 0)
-        if inside in newton.turned:
-            return False, (newton.spun[0], newton.turned.index(inside))
-        steady = [i for i in range(self.c.nq) if i not in newton.turned]
-        return True, ([j for j in range(self.c.nv) if j not in newton.spun][steady.index(inside)], 0)
-
     def _nodes(self) -> None:
-        """Rows of one element are one node; those that are left out are in none."""
-        n = self.c.n_rows
-        self.node_of, kept = np.zeros(n, dtype=np.int64), (~self.dropped).astype(np.int64)
-        heights, names, number = [self.widths], [np.arange(int(self.widths.sum()))], 0
-        self.inside_of = np.full(n, -1, dtype=np.int64)
+        """Rows of one element are one node, with all their multipliers; those that are left out are in none."""
+        n = self.n_lam
+        self.node_of, kept = np.zeros(n + self.n_mu, dtype=np.int64), (~self.dropped).astype(np.int64)
+        heights, names, number = [self.widths], [self._names_of_lumps()], 0
+        orders = [self.moving]  # heights by which the order is found: of λ, velocities and states
+        self.inside_of = np.full(n + self.n_mu, -1, dtype=np.int64)
         for table in self.tables:
             if table.kind.what in (ROWS, SPEEDS):
                 rows = table.first[:, None] + np.arange(table.kind.rows)
-                self.node_of[rows] = number + np.arange(len(rows))[:, None]
-                self.inside_of[rows] = np.where(kept[rows] == 1, np.cumsum(kept[rows], axis=1) - 1, -1)
-                heights.append(kept[rows].sum(axis=1))
-                names.append(self.n_free + rows[kept[rows] == 1])
+                many, numbers, here = kept[rows].sum(axis=1), [], kept[rows] == 1
+                for which in range(table.kind.newton(self.levels).multipliers):
+                    of = which * n + rows
+                    self.node_of[of] = number + np.arange(len(rows))[:, None]
+                    place = which * many[:, None] + np.cumsum(kept[rows], axis=1) - 1
+                    self.inside_of[of] = np.where(here, place, -1)
+                    numbers.append(self.n_free + of)
+                heights.append(many * len(numbers))
+                names.append(np.concatenate(numbers, axis=1)[np.tile(here, len(numbers))])
+                orders.append(many)
                 number += len(rows)
         self.heights, self.names_of = np.concatenate(heights), np.concatenate(names)  # variables node by node
+        self.orders = np.concatenate(orders)
 
-    def _held(self, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Freedoms of lumps that rows can take, and which rows can go with which lump alone, by the numbers of G."""
-        n_lumps, n_nodes = self.c.n_lumps, len(self.heights)
-        held, lumps, blocks = [np.zeros(0, dtype=np.int64)], [], []
-        for table, at in zip(self.tables, self.at, strict=True):
-            kind, newton, count = table.kind, table.kind.newton(self.index), len(table.ends)
-            if kind.what not in (ROWS, SPEEDS):
-                continue
-            ends, (_, ends_v) = table.ends, ends_of(kind.widths)
-            G = np.zeros((count, kind.rows, len(ends_v)))
-            source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
-            for i, (code, row, column) in enumerate(newton.entries.tolist()):
-                if code in (JACOBIAN, ACROSS):
-                    G[:, row - len(ends_v), column] = L[source + i]
-            of_end = np.array([end for end, _ in ends_v])
-            nodes = n_lumps + self.node_of[table.first]
-            for end in range(len(kind.widths)):
-                block = G[:, :, of_end == end]
-                values = np.linalg.svd(block, compute_uv=False)
-                whole = (block.shape[2] >= kind.rows) & (values[:, -1] > HELD * values[:, 0])
-                held.append((ends[:, end] * n_nodes + nodes)[whole])
-                lumps.append(ends[:, end])
-                blocks.append(block)
-        return self._freedoms(lumps, blocks), np.concatenate(held)
-
-    def _freedoms(self, lumps: list[np.ndarray], blocks: list[np.ndarray]) -> np.ndarray:
-        """The rank of all blocks of G that touch a lump; those of a body with many joints are not looked at, it is whole."""
-        n_lumps = self.c.n_lumps
-        touching, height = np.zeros(n_lumps, dtype=np.int64), np.zeros(n_lumps, dtype=np.int64)
-        for of, block in zip(lumps, blocks, strict=True):
-            np.add.at(touching, of, 1)
-            np.add.at(height, of, block.shape[1])
-        found = np.where(touching > MANY, self.widths, 0)
-        few = (touching > 0) & (touching <= MANY)
-        shapes, alike = np.unique(np.stack([height, self.widths], axis=1)[few], axis=0, return_inverse=True)
-        for k, (rows, width) in enumerate(shapes.tolist()):
-            some = np.flatnonzero(few)[alike.ravel() == k]
-            place = np.full(n_lumps, -1)
-            place[some] = np.arange(len(some))
-            whole, at = np.zeros((len(some), rows, width)), np.zeros(len(some), dtype=np.int64)
-            for of, block in zip(lumps, blocks, strict=True):
-                there = np.flatnonzero(place[of] >= 0)
-                while len(there):  # a lump may be touched by several elements of a kind: one after the other
-                    _, first = np.unique(of[there], return_index=True)
-                    own = there[np.sort(first)]
-                    into = place[of[own]]
-                    whole[into[:, None], at[into][:, None] + np.arange(block.shape[1])] = block[own]
-                    at[into] += block.shape[1]
-                    there = np.setdiff1d(there, own)
-            found[some] = np.linalg.matrix_rank(whole)
-        return found
+    def _names_of_lumps(self) -> np.ndarray:
+        """Variables lump by lump: coordinates, if they are among them, then velocities, or a state."""
+        if not self.both:
+            return np.arange(self.n_free)
+        moving = np.cumsum(self.moving) - self.moving
+        starts = np.stack([int(self.moving.sum()) + self.lumps[:, 0], moving], axis=1).ravel()
+        return _runs(starts, np.stack([self.widths - self.moving, self.moving], axis=1).ravel())
 
     # fronts
 
@@ -316,14 +212,14 @@ class NewtonTables:
         """The order, and the words of all fronts."""
         made, head = self.context, self.context.memory
         self._nodes()
-        row_node, row_in, col_node, col_in, what, source, turn = self._entries()
+        row_node, row_in, col_node, col_in, what, source, turn = entries_of(self)
         heights, n_lumps, n_nodes = self.heights, self.c.n_lumps, len(self.heights)
-        freedom, held = self._held(L)
+        freedom, held = held_by_lumps(self, L)
         low, high = np.minimum(row_node, col_node), np.maximum(row_node, col_node)
         keys = np.unique((low * n_nodes + high)[low < high])
         waiting = np.zeros(n_nodes, dtype=bool)
-        waiting[n_lumps + self.node_of[self.waits]] = True
-        order = saddle_order(heights, np.stack(np.divmod(keys, n_nodes), axis=1), freedom, held, waiting)
+        waiting[n_lumps + self.node_of[: self.n_lam][self.waits]] = True
+        order = saddle_order(self.orders, np.stack(np.divmod(keys, n_nodes), axis=1), freedom, held, waiting)
         when, fronts = order.when, len(order.own_first) - 1
         # nodes of each front, its own first; how many variables these have, and where they stand in it
         n_own, n_border = np.diff(order.own_first), np.diff(order.border_first)
@@ -385,9 +281,3 @@ def _runs(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Whole numbers from each start on, so many of them, one run after the other."""
     before = np.cumsum(counts) - counts
     return np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
-
-
-def ends_of(widths) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """End, and place in it, of every coordinate and of every velocity of a kind."""
-    of_q = [(end, i) for end, (nq, _) in enumerate(widths) for i in range(nq)]
-    return of_q, [(end, i) for end, (_, nv) in enumerate(widths) for i in range(nv)]

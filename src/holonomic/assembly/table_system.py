@@ -20,6 +20,7 @@ from ..model.operators import Operator, Operators
 from ..model.watch import Watch
 from .collection import Collection, Context, KindTable
 from .implicit_operators import OfFronts
+from .newton_kinds import VELOCITY
 from .shelves import arrange
 from .watched_switches import watched_switches
 
@@ -51,7 +52,7 @@ class TableSystem(Operators):
     params, coordinates, inputs, outputs, resolver
         As of a System.
     formulations : tuple of classes
-        Index2 and Index3, where implicit methods are wanted: formulations are a room above this one.
+        Those that implicit methods may have: formulations are a room above this one.
     states : mapping of functions, optional
         Rates of states of one's own.
     turning : function, optional
@@ -101,7 +102,7 @@ class TableSystem(Operators):
     @property
     def has_velocity_forces(self) -> bool:
         tables = self.collection.of(BODY, FORCE, LOADED)
-        return any(LOADED == table.kind.what or BY_V in table.kind.newton(2).entries[:, 0] for table in tables)
+        return any(LOADED == table.kind.what or BY_V in table.kind.newton(VELOCITY).entries[:, 0] for table in tables)
 
     def rates(self, stage):
         from ..model.symbolics import vertcat
@@ -163,11 +164,19 @@ class TableSystem(Operators):
     def operators(self, formulation) -> dict[Fn, Operator]:
         c = self.collection
         known = self._arranged_for(c, (), lambda: self._arrange(c))
-        return known if formulation is None else known | self._of_fronts(c).newton(formulation.index)
+        return known if formulation is None else known | self._of_fronts(c).newton(formulation.levels)
+
+    def has_equations(self, formulation) -> bool:
+        return super().has_equations(formulation) and bool(formulation.levels)
 
     def requested(self, wanted: set[Fn], formulation) -> dict[Fn, Operator]:
+        if formulation is not None and len(formulation.levels) > 1:
+            raise IncompatibleMethods(
+                f"{self.name} takes rows of two points for constraints at one level alone, not for {formulation!r}. Use "
+                "formulation=Index2(), or GaussLegendre4()."
+            )
         fronts = self._of_fronts(self.collection)
-        return fronts.half_explicit() if formulation is None else fronts.of_ends(formulation.index)
+        return fronts.half_explicit() if formulation is None else fronts.of_ends(formulation.levels)
 
     def _arranged_for(self, c: Collection, metric: tuple, make: Callable[[], Arranged]) -> dict[Fn, Operator]:
         known = next((each for each in self._arranged if each.collection is c and each.metric == metric), None)

@@ -31,8 +31,8 @@ DIRECT = (Index2(), Projection())
 def forms_for(model, run, rates: Rates, slope: np.ndarray | None, turns: bool) -> list[tuple]:
     """Return formulations in the order in which they are tried, with their stabilizations.
 
-    `slope` is the motion, where there are constraints; `turns` tells whether they turn within a step. Tables have the equations of
-    index 2 alone.
+    `slope` is the motion, where there are constraints; `turns` tells whether they turn within a step. Tables name theirs in the
+    order in which they are tried, that of index 2 first.
     """
     if not model.dense:
         return [(form(), Projection() if model.n_lam else "auto") for form in model.formulations]

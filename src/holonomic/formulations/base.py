@@ -62,6 +62,7 @@ class Formulation:
     for_ode: ClassVar[bool] = False  # knows y' = rhs alone: an Ode, and a Dae whose algebraic unknowns are solved for
     for_dae: ClassVar[bool] = False  # knows a Dae with algebraic unknowns among its own
     plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
+    levels: ClassVar[tuple[str, ...]] = ()  # of constraints in equations that are sums over elements: that of λ, then that of μ
     needs_dense_terms: ClassVar[bool] = False  # chooses or solves by matrices of the whole system, which not every model offers
     overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
     integrates_multipliers: ClassVar[bool] = False  # λ has a slope, and stays where it is when the state is moved
@@ -86,6 +87,10 @@ class Formulation:
     def blocks(self, nq: int, nv: int, n_lam: int, n_position: int) -> tuple[Block, ...]:
         """Return the unknowns of the residual, q and v first."""
         raise NotImplementedError(f"{type(self).__name__} gives no residual")
+
+    def blocks_of_elements(self, nq: int, nv: int, n_lam: int, n_position: int) -> tuple[Block, ...]:
+        """Return the same for models of operators, whose equations are sums over elements: λ is unknown there."""
+        return self.blocks(nq, nv, n_lam, n_position)
 
     def equations(self, d: Derived, gains: bool) -> Equations:
         """Return the residual for a derived model; `gains` adds Baumgarte's terms where they apply."""

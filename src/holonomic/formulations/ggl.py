@@ -38,6 +38,10 @@ class GGL(Formulation):
         object.__setattr__(self, "D", checked_direction(self.D))
 
     @property
+    def levels(self):  # type: ignore[override]
+        return ("velocity", "position") if self.D == "G" else ()
+
+    @property
     def along_mass(self):  # type: ignore[override]
         return ("position", "velocity") if self.D == "mass" else ("velocity",)
 

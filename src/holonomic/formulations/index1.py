@@ -20,6 +20,7 @@ class Index1(Formulation):
     """
 
     plain = True
+    levels = ("acceleration",)
     gives = ("ode", "residual")
     index = 1
     for_ode = True

@@ -21,6 +21,7 @@ class Index2(Formulation):
     """
 
     plain = True
+    levels = ("velocity",)
     gives = ("residual", "half-explicit")
     index = 2
     for_dae = True

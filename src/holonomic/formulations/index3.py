@@ -20,6 +20,7 @@ class Index3(Formulation):
     """
 
     plain = True
+    levels = ("position",)
     gives = ("residual",)
     index = 3
     for_dae = True

@@ -56,6 +56,10 @@ class ProjectedInvariants(Formulation):
             raise BadArgument('kind="Pc" has the transposed Jacobian for its directions: leave out D, or use "Pb".')
 
     @property
+    def levels(self):  # type: ignore[override]
+        return ("acceleration", "position") if self.kind == "Pa" and self.D == "G" else ()
+
+    @property
     def keeps(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("position",) if self.kind == "Pa" else ("position", "velocity")
 
@@ -73,6 +77,10 @@ class ProjectedInvariants(Formulation):
     def blocks(self, nq, nv, n_lam, n_position):
         blocks = (Block("q", nq), Block("v", nv), Block("mu", n_position, 1, counts=False))
         return blocks if self.kind == "Pa" else (*blocks, Block("tau", n_lam, 1, counts=False))
+
+    def blocks_of_elements(self, nq, nv, n_lam, n_position):
+        q, v, *others = self.blocks(nq, nv, n_lam, n_position)
+        return (q, v, Block("lam", n_lam, 1), *others)
 
     def equations(self, d, gains):
         from ..model.symbolics import SX, vertcat

@@ -18,8 +18,9 @@ OPERATOR = i8(i8, i8, f8, i8, i8, i8, i8)
 # words of a kind: what it is, elements, ends, rows, coordinates of its ends, velocities; then of the equations and of what they are
 # linearized to function, numbers it reads, numbers it writes, place of the first, address of places in data; addresses of
 # the lumps at its ends and of its first rows; whether it writes q̇; of rows, what gives their accelerations: function, numbers
-# it reads, address of places in data; which of its ends a state is itself
-KIND = 23
+# it reads, address of places in data; which of its ends a state is itself; multipliers of each of its rows; whether it reads v'
+# of its ends
+KIND = 25
 TELLS = 5  # numbers that factors begin with
 
 NEWTON = Layout(
@@ -34,10 +35,13 @@ NEWTON = Layout(
             ("order_q", "address: place among the model's coordinates of each coordinate here"),
             ("order_v", "address: the same of velocities"),
             ("plain", "address: of each coordinate the velocity that is its rate, or -1"),
-            ("dropped", "address: 1 for rows that repeat others"),
+            ("dropped", "address: of each multiplier 1 where its row repeats others"),
             ("nq", "coordinates"),
             ("nv", "velocities"),
-            ("n_rows", "rows of constraints"),
+            ("n_rows", "rows of constraints, each with a λ"),
+            ("multipliers", "all of them: λ, and μ of rows of positions where constraints stand at two levels"),
+            ("hidden", "of these, from the first on, those of accelerations: rows that no method is to hold"),
+            ("free", "variables of the matrix that are no multipliers: velocities, states; with μ coordinates of bodies, too"),
             ("states", "numbers of states, the last coordinates; as variables of the matrix they follow the velocities"),
             ("n_linear", "numbers of the linearized equations"),
             ("loaded", "whether forces follow multipliers"),

@@ -205,7 +205,7 @@ def table_velocity(context, mode, t, a, b, data, out):
 def table_kinematics(context, mode, t, a, b, data, out):
     """KINEMATICS: q'."""
     head = see(numbers_at(context, 1))
-    room, ny = equations_room(head), head.nq + head.nv + head.n_rows
+    room, ny = equations_room(head), head.nq + head.nv + head.multipliers
     address = take_room(room + 3 * ny)
     if address == 0:
         return NOT_FINITE
@@ -214,7 +214,7 @@ def table_kinematics(context, mode, t, a, b, data, out):
     r = numbers_at(address + 8 * (room + 2 * ny), 1)
     for i in range(head.nq + head.nv):
         y[i] = x[i]
-    clear(y, head.nq + head.nv, head.n_rows)
+    clear(y, head.nq + head.nv, head.multipliers)
     clear(slope, 0, ny)
     equations_of(head, address, t, y, slope, numbers_at(data, 1), r, True)
     for i in range(head.nq):

@@ -1,15 +1,15 @@
-"""R(t, y, y') of index 2 or 3 on tables, and what it is linearized to.
+"""R(t, y, y') on tables, and what it is linearized to.
 
-    q' - Z v,   M v' - f + Gᵀλ,   G v + g_t (of index 3 g)
+    q' - Z v,   M v' - f + Gᵀλ,   rows of constraints at their level;   with two levels  q' - Z v + (∂g/∂q)ᵀμ,   g behind these
 
 Elements write their parts, and the entries of their Jacobians that are not zero; no matrix of the whole system is there. Rows
-that were found to repeat others are left out: there R is λ.
+that were found to repeat others are left out: there R is λ, and μ.
 """
 
 from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK
-from ..native.marks import call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
+from ..native.marks import apart, call_model_at, inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from .elements import BODY, FORCE, LUMP, STATE, arguments, clear, gather, numbers, scatter
 from .newton_memory import KIND, LOADED, OPERATOR, program_of, see
 from .saddle_fronts import row_gradients
@@ -31,6 +31,24 @@ def slopes_of(lumps, own, s, at_s, T, to):
         T[to + i] = s[start + i]
 
 
+@apart
+def moved_by(head, kinds, base, e, T, at, at_moved, r):
+    """Rows of μ, and what they do to the coordinates of the ends."""
+    if kinds[base + 23] == 1:
+        return
+    lumps, ends, many, rows = whole_at(head.lumps, 1), whole_at(kinds[base + 16], 1), kinds[base + 2], kinds[base + 3]
+    first = head.nq + head.nv + head.n_rows + whole_at(kinds[base + 17], 1)[e]
+    for i in range(rows):
+        r[first + i] = T[at + i]
+    at += rows
+    for j in range(e * many, (e + 1) * many):
+        own = LUMP * ends[j]
+        start = at_moved + lumps[own]
+        for i in range(lumps[own + 1]):
+            T[start + i] += T[at]
+            at += 1
+
+
 @leaf
 def add_to_ends(lumps, ends, first, many, T, at, r, at_r):
     """What an element does to the velocities of its ends."""
@@ -42,6 +60,13 @@ def add_to_ends(lumps, ends, first, many, T, at, r, at_r):
             at += 1
 
 
+@leaf
+def add_scattered(order, T, at, r, n):
+    """Numbers of the tables added in the order of the model."""
+    for i in range(n):
+        r[order[i]] += T[at + i]
+
+
 @inner
 def prepare(head, y, slope, T):
     """q, v and v' lump by lump, from the beginning of T on."""
@@ -49,6 +74,22 @@ def prepare(head, y, slope, T):
     gather(whole_at(head.order_q, nq), y, 0, T, 0, nq)
     gather(whole_at(head.order_v, nv), y, nq, T, nq, nv)
     gather(whole_at(head.order_v, nv), slope, nq, T, nq + nv, nv)
+
+
+@apart
+def further_arguments(head, kinds, base, e, y, T, to):
+    """What an element reads behind λ: μ, and v' of its ends."""
+    nq, nv, many, rows = head.nq, head.nv, kinds[base + 2], kinds[base + 3]
+    if kinds[base + 23] == 2:
+        first = head.n_rows + whole_at(kinds[base + 17], 1)[e]
+        multipliers_of(first, rows, whole_at(head.dropped, 1), y, nq + nv, T, to)
+        to += rows
+    if kinds[base + 24] == 1:
+        lumps, ends = whole_at(head.lumps, 1), whole_at(kinds[base + 16], 1)
+        for j in range(e * many, (e + 1) * many):
+            own = LUMP * ends[j]
+            slopes_of(lumps, own, T, nq + nv, T, to)
+            to += lumps[own + 3]
 
 
 @inner
@@ -69,29 +110,34 @@ def element_arguments(head, kinds, base, e, y, T, at):
 @inner
 def equations_room(head):
     """Numbers of room that `equations_of` takes, and `linearized_of`."""
-    return 2 * head.nq + 3 * head.nv + head.most_arguments + head.most_data + head.most_written
+    return 3 * head.nq + 3 * head.nv + head.most_arguments + head.most_data + head.most_written
 
 
 @inner
 def equations_of(head, address, t, y, slope, given, r, kinematic):
     """R at (y, y'), with the room at an address; `kinematic`: of the equations of q' and of states alone."""
-    nq, nv, n = head.nq, head.nv, head.n_rows
+    nq, nv, n = head.nq, head.nv, head.multipliers
     at_f, at_rate = nq + 2 * nv, nq + 3 * nv
-    at_arg = at_rate + nq
+    at_moved = at_rate + nq
+    at_arg = at_moved + nq
     at_data, at_out = at_arg + head.most_arguments, at_arg + head.most_arguments + head.most_data
     T, D = numbers_at(address, 1), numbers_at(address + 8 * at_data, 1)
     prepare(head, y, slope, T)
     clear(T, at_f, nv)
+    if n > head.n_rows:
+        clear(T, at_moved, nq)
     kinds, lumps, dropped = whole_at(head.kinds, 1), whole_at(head.lumps, 1), whole_at(head.dropped, 1)
     order_q, order_v, plain = whole_at(head.order_q, 1), whole_at(head.order_v, 1), whole_at(head.plain, 1)
     for k in range(head.n_kinds):
         base = KIND * k
         what, many, rows, function, n_data = kinds[base], kinds[base + 2], kinds[base + 3], kinds[base + 6], kinds[base + 7]
-        ends, places = whole_at(kinds[base + 16], 1), whole_at(kinds[base + 10], 1)
+        ends, places, more = whole_at(kinds[base + 16], 1), whole_at(kinds[base + 10], 1), kinds[base + 23] + kinds[base + 24] > 1
         if function == 0 or (kinematic and kinds[base + 18] == 0):
             continue
         for e in range(kinds[base + 1]):
             at_b = element_arguments(head, kinds, base, e, y, T, at_arg)
+            if more:
+                further_arguments(head, kinds, base, e, y, T, at_b + kinds[base + 3])
             numbers(places, e * n_data, n_data, given, D)
             call_model_at(function, 0, NO_MODE, t, T, at_arg, T, at_b, D, T, at_out)
             if what == FORCE:
@@ -117,8 +163,12 @@ def equations_of(head, address, t, y, slope, given, r, kinematic):
                 first = whole_at(kinds[base + 17], 1)[e]
                 for i in range(rows):
                     r[nq + nv + first + i] = T[at_out + kinds[base + 5] + i]
+                if more:
+                    moved_by(head, kinds, base, e, T, at_out + kinds[base + 5] + rows, at_moved, r)
     for i in range(nq):
         r[order_q[i]] = slope[order_q[i]] - (T[nq + plain[i]] if plain[i] >= 0 else T[at_rate + i])
+    if n > head.n_rows:
+        add_scattered(order_q, T, at_moved, r, nq)
     scatter(order_v, T, at_f, r, nq, nv, 1.0)
     for i in range(n):
         if dropped[i] == 1:
@@ -136,11 +186,13 @@ def linearized_of(head, address, t, y, slope, given, L):
     for k in range(head.n_kinds):
         base = KIND * k
         function, n_data, written, at = kinds[base + 11], kinds[base + 12], kinds[base + 13], kinds[base + 14]
-        places = whole_at(kinds[base + 15], 1)
+        places, more = whole_at(kinds[base + 15], 1), kinds[base + 23] + kinds[base + 24] > 1
         if function == 0:
             continue
         for e in range(kinds[base + 1]):
             at_b = element_arguments(head, kinds, base, e, y, T, at_arg)
+            if more:
+                further_arguments(head, kinds, base, e, y, T, at_b + kinds[base + 3])
             numbers(places, e * n_data, n_data, given, D)
             call_model_at(function, 0, NO_MODE, t, T, at_arg, T, at_b, D, L, at + e * written)
 
@@ -171,10 +223,9 @@ def table_linearized(context, mode, t, a, b, data, out):
 
 @kernel(OPERATOR)
 def table_gradients(context, mode, t, a, b, data, out):
-    """GRADIENTS: a = LINEARIZED -> 1 / length² of the rows of constraints."""
+    """GRADIENTS: a = LINEARIZED -> 1 / length² of the rows of constraints, 0 of those of accelerations."""
     head = see(numbers_at(context, 1))
-    nq, nv, n = head.nq, head.nv, head.n_rows
-    free = nv + head.states
+    nq, nv, n, free = head.nq, head.nv, head.multipliers, head.free
     address = take_room(free + n + 1)
     if address == 0:
         return NOT_FINITE
@@ -182,6 +233,6 @@ def table_gradients(context, mode, t, a, b, data, out):
     clear(lengths, 0, free + n)
     row_gradients(program_of(head), numbers_at(a, 1), free, lengths)
     for i in range(n):
-        found[nq + nv + i] = 1.0 / lengths[free + i] if lengths[free + i] > 0.0 else 0.0
+        found[nq + nv + i] = 1.0 / lengths[free + i] if lengths[free + i] > 0.0 and i >= head.hidden else 0.0
     leave_room(address)
     return OK

@@ -40,7 +40,7 @@ def judge(F, times, missed):
 @inner
 def factored(head, t, over, follows, a, out):
     """Real factors with c = t, δq following δv `over` times; by a formula of the method's own where `follows` says so."""
-    n, largest, dim = head.nv + head.states + head.n_rows, head.largest, head.turning * head.turned
+    n, largest, dim = head.free + head.multipliers, head.largest, head.turning * head.turned
     room = largest * largest + head.left + 2 * n + 2 * largest + 3 * n
     address = take_room(room)
     if address == 0:
@@ -65,13 +65,13 @@ def factored(head, t, over, follows, a, out):
     X, left = numbers_at(at, 1), numbers_at(at + 8 * largest * largest, 1)
     clear(parts, 0, n)
     factoring = FactorRoom(X, left, parts, own, scales)
-    least = factor_fronts(program, matrix, P, factoring, head.nv + head.states, tiny_part(head.looks), head.looks != 1)
+    least = factor_fronts(program, matrix, P, factoring, head.free, tiny_part(head.looks), head.looks != 1)
     at += 8 * (largest * largest + head.left)
     x, right, rest = numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1)
     times, missed = 0, 0.0
     if not least > ENOUGH:
         solving = Solving(x, right, rest, parts, X)
-        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv + head.states, n)
+        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.free, n)
     judge(F, times, missed)
     leave_room(address)
     return OK
@@ -93,7 +93,7 @@ def table_motion_factor(context, mode, t, a, b, data, out):
 def table_complex_factor(context, mode, t, a, b, data, out):
     """COMPLEX_FACTOR: the same of ∂R/∂y + (t + i b) ∂R/∂y'."""
     head = see(numbers_at(context, 1))
-    n, largest, dim = head.nv + head.states + head.n_rows, head.largest, head.turning * head.turned
+    n, largest, dim = head.free + head.multipliers, head.largest, head.turning * head.turned
     room = 2 * largest * largest + 2 * head.left + n + 2 * largest + 6 * n
     address = take_room(room)
     if address == 0:
@@ -114,7 +114,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     left = numbers_at(at + 16 * largest * largest, 2).view(np.complex128)
     clear(parts, 0, n)
     factoring = FactorRoom(X, left, parts, own, scales)
-    least = factor_fronts(program, matrix, P, factoring, head.nv + head.states, tiny_part(head.looks), True)
+    least = factor_fronts(program, matrix, P, factoring, head.free, tiny_part(head.looks), True)
     at += 16 * (largest * largest + head.left)
     x, right, rest = (
         numbers_at(at, 2).view(np.complex128),
@@ -124,7 +124,7 @@ def table_complex_factor(context, mode, t, a, b, data, out):
     times, missed = 0, 0.0
     if not least > ENOUGH:
         solving = Solving(x, right, rest, parts, X)
-        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.nv + head.states, n)
+        times, missed = tried(program, matrix, P, solving, whole_at(head.dropped, 1), head.free, n)
     judge(F, times, missed)
     leave_room(address)
     return OK

@@ -57,7 +57,7 @@ class Operators:
     numbers : array
         They follow the parameters in data.
     formulations : tuple of classes
-        Those whose equations R(t, y, y') = 0 it has, for implicit integrators.
+        Those whose equations R(t, y, y') = 0 it has, for implicit integrators; y has their `blocks_of_elements`.
     params : mapping of numbers
         They stand first in data, in this order, arrays row by row; a sweep changes them there.
     coordinates : sequence of str, optional
@@ -108,6 +108,10 @@ class Operators:
         both, in a metric of the operators' own; elsewhere there are POS_FACTOR, POS_SOLVE and POS_TANGENT, too.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what its operators are")
+
+    def has_equations(self, formulation) -> bool:
+        """Tell whether it has the equations of a formulation, which may have settings of its own."""
+        return isinstance(formulation, self.formulations)
 
     def requested(self, wanted: set[Fn], formulation) -> dict[Fn, Operator]:
         """Return those operators of `on_request` that are wanted, perhaps with others; of a formulation or of none."""
@@ -264,6 +268,10 @@ class OperatorModel(ModelBase):
     def formulations(self) -> tuple[type, ...]:
         """Those whose equations there are."""
         return self.system.formulations
+
+    def has_equations(self, formulation) -> bool:
+        """Whether a formulation, with its settings, is one of them."""
+        return self.system.has_equations(formulation)
 
     @property
     def content(self) -> str | None:

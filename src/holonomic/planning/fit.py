@@ -128,7 +128,7 @@ def _check_operators(choice: Choice, model) -> None:
                 f"{method!r} works on matrices of the whole system, which {model.name} does not offer.",
                 lambda: _either(choice, model) if model.formulations else f"Use {EXPLICIT()!r}, which asks for none.",
             )
-    if residual and not isinstance(f, model.formulations):
+    if residual and not model.has_equations(f):
         has = " or ".join(f"{kind.__name__}()" for kind in model.formulations)
         raise Misfit(
             f"{model.name} does not have the equations of {f!r}, which {type(i).__name__} solves.",

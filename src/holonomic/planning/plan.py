@@ -113,7 +113,8 @@ class Plan:
         if self.model.is_ode and (implicit.for_dae or self.model.lam_in_force):
             each = self._n_algebraic
             return implicit.blocks(nq, nv, each, each)
-        return implicit.blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
+        blocks = implicit.blocks if self.model.dense else implicit.blocks_of_elements
+        return blocks(nq, nv, self.n_lam, self.n_position - self.model.n_invariants)
 
     @property
     def multipliers_of_steps(self) -> bool:

@@ -1,0 +1,66 @@
+"""What lumps hold at the start, by the numbers of G: freedoms that rows can take, and rows that one lump alone can carry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.elements import ROWS, SPEEDS
+from ..kernels.newton_memory import ACROSS, JACOBIAN
+from .newton_entries import ends_of
+
+MANY = 50  # joints of a body, from which on the rank of what they hold is not looked at
+HELD = 1e-9  # singular values of rows beside the largest, above which they count
+
+
+def held_by_lumps(made, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Freedoms of lumps that rows can take, and which rows can go with which lump alone, by the numbers of G."""
+    n_lumps, n_nodes = made.c.n_lumps, len(made.heights)
+    held, lumps, blocks = [np.zeros(0, dtype=np.int64)], [], []
+    for table, at in zip(made.tables, made.at, strict=True):
+        kind, newton, count = table.kind, table.kind.newton(made.levels), len(table.ends)
+        if kind.what not in (ROWS, SPEEDS):
+            continue
+        ends, (_, ends_v) = table.ends, ends_of(kind.widths)
+        G = np.zeros((count, kind.rows, len(ends_v)))
+        source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
+        for i, (code, row, column) in enumerate(newton.entries.tolist()):
+            if code in (JACOBIAN, ACROSS) and column < len(ends_v):
+                G[:, row - len(ends_v), column] = L[source + i]
+        of_end = np.array([end for end, _ in ends_v])
+        nodes = n_lumps + made.node_of[table.first]
+        for end in range(len(kind.widths)):
+            block = G[:, :, of_end == end]
+            values = np.linalg.svd(block, compute_uv=False)
+            whole = (block.shape[2] >= kind.rows) & (values[:, -1] > HELD * values[:, 0])
+            held.append((ends[:, end] * n_nodes + nodes)[whole])
+            lumps.append(ends[:, end])
+            blocks.append(block)
+    return _freedoms(made, lumps, blocks), np.concatenate(held)
+
+
+def _freedoms(made, lumps: list[np.ndarray], blocks: list[np.ndarray]) -> np.ndarray:
+    """The rank of all blocks of G that touch a lump; those of a body with many joints are not looked at, it is whole."""
+    n_lumps = made.c.n_lumps
+    touching, height = np.zeros(n_lumps, dtype=np.int64), np.zeros(n_lumps, dtype=np.int64)
+    for of, block in zip(lumps, blocks, strict=True):
+        np.add.at(touching, of, 1)
+        np.add.at(height, of, block.shape[1])
+    found = np.where(touching > MANY, made.moving, 0)
+    few = (touching > 0) & (touching <= MANY)
+    shapes, alike = np.unique(np.stack([height, made.moving], axis=1)[few], axis=0, return_inverse=True)
+    for k, (rows, width) in enumerate(shapes.tolist()):
+        some = np.flatnonzero(few)[alike.ravel() == k]
+        place = np.full(n_lumps, -1)
+        place[some] = np.arange(len(some))
+        whole, at = np.zeros((len(some), rows, width)), np.zeros(len(some), dtype=np.int64)
+        for of, block in zip(lumps, blocks, strict=True):
+            there = np.flatnonzero(place[of] >= 0)
+            while len(there):  # a lump may be touched by several elements of a kind: one after the other
+                _, first = np.unique(of[there], return_index=True)
+                own = there[np.sort(first)]
+                into = place[of[own]]
+                whole[into[:, None], at[into][:, None] + np.arange(block.shape[1])] = block[own]
+                at[into] += block.shape[1]
+                there = np.setdiff1d(there, own)
+        found[some] = np.linalg.matrix_rank(whole)
+    return found
