@@ -44,7 +44,7 @@ def field_of(m: Mechanism, whole: bool = False):
     x = np.concatenate([q + 0.1 * random.uniform(-1, 1, len(q)), random.uniform(-1, 1, len(v))])
     if whole:
         return model, x, None
-    head = system._arranged[0][2][Fn.FIELD].memory
+    head = system._arranged[0].by_v[1].memory  # that of the field
     order = np.ctypeslib.as_array((ctypes.c_int64 * head.groups).from_address(head.order))
     words = np.ctypeslib.as_array((ctypes.c_int64 * (int(order[-1]) + HEAD)).from_address(head.program))
     return model, x, words[order + FORM]
