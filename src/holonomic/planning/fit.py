@@ -134,7 +134,8 @@ def _check_operators(choice: Choice, model) -> None:
             f"{model.name} does not have the equations of {f!r}, which {type(i).__name__} solves.",
             f"Use formulation={has}, or {EXPLICIT()!r}." if has else f"Use {EXPLICIT()!r}.",
         )
-    if residual and i.averages_slopes and f.in_stages:
+    mean = i.averages_slopes or (i.multipliers_in_stages and i.keeps_at_end and not f.in_stages)
+    if residual and mean and (f.in_stages or "acceleration" in f.levels):
         raise Misfit(
             f"{i!r} takes the mean slope of a step, with which {model.name} has other accelerations than those of its end in "
             f"{f!r}.",
