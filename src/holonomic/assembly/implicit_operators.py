@@ -134,14 +134,15 @@ class OfFronts:
         }
 
     def of_ends(self, levels: Levels) -> dict[Fn, Operator]:
-        """Those of methods whose algebraic rows belong to another point than their differential ones; with one level alone."""
+        """Those of methods whose algebraic rows belong to another point than their differential ones."""
         if levels not in self._ends:
             waits = self._at(levels).waits
             self._ends[levels] = NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, ends=True, levels=levels)
-        address = self._ends[levels].context.address
+        made = self._ends[levels]
+        solve = both_levels.table_both_solve if made.both else table_solutions.table_newton_solve
         return {
-            Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, address, self._ends[levels].real),
-            Fn.ENDS_SOLVE: Operator(table_solutions.table_newton_solve.address, address, self._ends[levels].n_equations),
+            Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, made.context.address, made.real),
+            Fn.ENDS_SOLVE: Operator(solve.address, made.context.address, made.n_equations),
         }
 
     @cached_property

@@ -79,26 +79,24 @@ def entries_of(made) -> list[np.ndarray]:
     for table, at in zip(made.tables, made.at, strict=True):
         newton, numbered = table.kind.newton(made.levels), Numbering(made, table)
         zero = np.zeros(numbered.count, dtype=np.int64)
-        second = made.n_linear * (made.accelerations or made.ends)
         source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(numbered.count)
         for i, (code, row, column) in enumerate(newton.entries.tolist()):
             place = source + i
             if code not in made.codes:
                 continue
+            own = table.kind.what in (ROWS, SPEEDS) and len(numbered.ends_v) <= row < numbered.coordinates
+            second = made.n_linear if (made.ends and own) or (made.accelerations and code == JACOBIAN) else 0
             rows = numbered.variable(row)
             if code == BY_Q:
-                of_row = table.kind.what in (ROWS, SPEEDS) and row >= len(numbered.ends_v)
-                place = place + (second if of_row else 0)
                 *columns, what, turn = numbered.by_coordinate(column)
-                parts.append((*rows, *columns, what, place, turn))
+                parts.append((*rows, *columns, what, place + second, turn))
                 continue
             columns, what = numbered.variable(column), zero + (code == MASS)
             if code in (JACOBIAN, ACROSS):
                 parts.append((*columns, *rows, what, place, zero))
                 if code == ACROSS:
                     continue
-                place = place + second
-            parts.append((*rows, *columns, what, place, zero))
+            parts.append((*rows, *columns, what, place + second, zero))
     if made.looks == 1:
         widths = made.widths
         lumps, inside = np.repeat(np.arange(len(widths)), widths), np.concatenate([np.arange(width) for width in widths])

@@ -170,11 +170,6 @@ class TableSystem(Operators):
         return super().has_equations(formulation) and bool(formulation.levels)
 
     def requested(self, wanted: set[Fn], formulation) -> dict[Fn, Operator]:
-        if formulation is not None and len(formulation.levels) > 1:
-            raise IncompatibleMethods(
-                f"{self.name} takes rows of two points for constraints at one level alone, not for {formulation!r}. Use "
-                "formulation=Index2(), or GaussLegendre4()."
-            )
         fronts = self._of_fronts(self.collection)
         return fronts.half_explicit() if formulation is None else fronts.of_ends(formulation.levels)
 
