@@ -5,18 +5,21 @@ import pytest
 
 from holonomic import (
     DOP853,
+    GGL,
     RK4,
     GaussLegendre,
     GaussLegendre4,
     ImplicitMidpoint,
+    Index1,
     Index2,
     Index3,
     LobattoIIIAB,
+    ProjectedInvariants,
     Projection,
     Trapezoidal,
     simulate,
 )
-from holonomic.errors import RedundancyWarning
+from holonomic.errors import IncompatibleMethods, RedundancyWarning
 from holonomic.kernels.signatures import Fn
 from holonomic.model.model_base import Variant
 from holonomic.multibody import Mechanism, rod
@@ -27,6 +30,8 @@ from .test_tables_know_all import WHOLE
 
 MEANS = [(Trapezoidal(), Index2()), (ImplicitMidpoint(), Index2()), (ImplicitMidpoint(), Index3())]
 IN_STAGES = [(ImplicitMidpoint("stage"), Index2()), (GaussLegendre4(), Index2()), (GaussLegendre(3), Index2())]
+
+BOTH_LEVELS = [(Trapezoidal(), GGL()), (ImplicitMidpoint(), GGL()), (GaussLegendre4(), GGL()), (GaussLegendre4(), Index1())]
 
 
 def uneven():
@@ -58,6 +63,21 @@ def test_a_hundred_fixed_steps_are_those_of_compiled_code(make, integrator, form
     # velocities of index 3 are differences of positions over h: rounding of 1e-14 over 2e-3, a hundred times
     assert sol.q == pytest.approx(known.q, abs=1e-12) and sol.v == pytest.approx(known.v, abs=1e-10)
     assert sol.lam == pytest.approx(known.lam, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("integrator", "formulation"), BOTH_LEVELS, ids=repr)
+@pytest.mark.parametrize("make", [uneven, lambda: ball_chain(2)], ids=["chain", "balls"])
+def test_other_formulations_take_the_steps_of_compiled_code(make, integrator, formulation):
+    how = {"step": 2e-3, "integrator": integrator, "formulation": formulation, "save_at": 11}
+    sol, known = (simulate(make(), 0.1, compile=compiled, **how) for compiled in ("never", "now"))
+    assert sol.plan.tier == "tables" and sol.stats["steps"] == known.stats["steps"] == 50
+    assert sol.q == pytest.approx(known.q, abs=1e-12) and sol.v == pytest.approx(known.v, abs=1e-10)
+
+
+@pytest.mark.parametrize("formulation", [Index1(), ProjectedInvariants("Pa")], ids=repr)
+def test_mean_slopes_do_not_go_with_rows_of_accelerations(formulation):
+    with pytest.raises(IncompatibleMethods, match="takes the mean slope of a step"):
+        simulate(uneven(), 0.1, step=2e-3, compile="never", integrator=Trapezoidal(), formulation=formulation)
 
 
 @pytest.mark.parametrize(("integrator", "formulation"), [MEANS[0], *MEANS[1:2], IN_STAGES[1]], ids=repr)
