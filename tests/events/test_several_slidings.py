@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK45, EventWarning, Ode, Radau, System, load, simulate
+from holonomic import DOP853, RK45, EventWarning, Ode, Radau, StepFailed, System, load, simulate
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -105,3 +105,18 @@ def test_files_keep_switches(tmp_path):
 def test_a_comparison_that_is_too_fast_is_warned_of_by_its_line():
     with pytest.warns(EventWarning, match=r'the comparison ".*np.sin\(1e6 \* t\) > 0.*" in rhs\(\), line \d+ was given up at t = '):
         simulate(Ode(lambda t: [1.0 if np.sin(1e6 * t) > 0 else 0.0]), 1.0, y0=[0.0], integrator=DOP853())
+
+
+def test_changes_that_no_longer_add_up_on_the_way_end_the_run():
+    def sign(v):
+        return 1.0 if v > 0 else -1.0
+
+    def rhs(t, y):
+        one, other = sign(y[0]), sign(y[1])
+        return [-one, -other, 1.0 + max(0.0, t - 1.0) * one * other]  # what the mean of the product is nothing determines
+
+    for integrator in (DOP853(), RK45()):
+        with pytest.raises(StepFailed, match="fields do not add up") as told:
+            simulate(Ode(rhs), 3.0, y0=[0.3, 0.4, 0.0], integrator=integrator)
+        sol = told.value.solution
+        assert 0.9 < sol.t[-1] < 1.3 and abs(sol.y[-1, 2] - sol.t[-1]) < 1e-6  # all that is kept is right

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import ACCUMULATES, EVENT, MANY_CROSSINGS, MORE, OK
+from ..errors import ACCUMULATES, EVENT, FACING, MANY_CROSSINGS, MORE, OK
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
+from ..kernels.sliding import sliding
 from ..kernels.vectors import write_row
 from ..native.marks import inner, leaf, part
 from ..native.types import i8, mat
@@ -33,6 +34,7 @@ from .event_search import (
 )
 from .far_from_zero import pass_by
 from .lenience import loosen
+from .sides import still_add_up
 
 AGAIN = -1  # the step is taken again, to end on an event
 MAX_TRIES = 6
@@ -188,6 +190,10 @@ def look_inside(slots, model, method, run, loop, events):
             refuse(run, run.h_used, status)
             run.phase = STEPPING
             return OK
+        if model.size.n_switches > 0 and not still_add_up(model, run, run.t_new, loop.state.xn, loop.inside.K, loop.state.W):
+            run.switched = sliding(model) + 1
+            run.t_failed = run.t
+            return FACING
     run.phase = WRITING
     run.rows_of_step = 0
     return OK

@@ -234,6 +234,14 @@ def joins(model, run, state):
 
 
 @inner
+def still_add_up(model, run, t, x, K, W):
+    """Tell whether what the switches change along which the motion goes adds up at (t, x), too; row 0 of K is used up."""
+    if how_many_along(model) < 2 or evaluate(model, run, t, x, K, 0, W) != OK:
+        return True
+    return adds_up(model, run, t, x, K, 0, W)
+
+
+@inner
 def arm_along(model, state, ev, ev_f, k):
     """Of a switch along which the motion goes, α (1 - α) is watched, which is positive."""
     share = share_of(model, state.W, k - model.size.n_events + model.size.n_switches)
