@@ -97,3 +97,16 @@ def test_beyond_three_hundred_bodies_impacts_are_refused():
         simulate(m, 0.1, compile="never", initial="impact")
     with pytest.raises(BadArgument, match=r"^hold= needs the Jacobian of the constraints, which the mechanism as tables does not "):
         simulate(m, 0.1, compile="never", initial="project", hold=[0])
+
+
+@pytest.mark.parametrize("make", [lambda: chain(4), lambda: ball_chain(3), sleigh], ids=["chain", "balls", "sleigh"])
+def test_starts_are_projected_to_where_compiled_code_begins(make):
+    m = make()
+    off = np.linspace(-0.02, 0.02, len(m.assembly.q))
+    speeds = np.linspace(0.5, -0.3, len(m.assembly.v))
+    starts = []
+    for compiled in ("never", "now"):
+        sol = simulate(make(), 1e-3, q0=m.assembly.q + off, v0=speeds, initial="project", compile=compiled)
+        starts.append(np.concatenate([sol.q[0], sol.v[0]]))
+    # both end their iteration within the tolerance of the constraints, 1e-10
+    assert starts[0] == pytest.approx(starts[1], abs=1e-9) and np.abs(starts[0][: len(off)] - m.assembly.q).max() > 1e-3

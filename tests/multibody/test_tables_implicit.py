@@ -374,5 +374,5 @@ def test_of_rows_that_repeat_others_those_are_left_out(how, offset):
 def test_every_run_tells_of_redundant_rows():
     m = twice_tied()
     for how in ({}, {}, {"integrator": Radau(), **IMPLICIT}):
-        with pytest.warns(RedundancyWarning, match=r"^2 of 15 constraint rows are redundant\. The motion is unique"):
+        with pytest.warns(RedundancyWarning, match=r"^2 of 15 constraint rows are redundant: "):
             simulate(m, 1e-3, compile="never", **how)

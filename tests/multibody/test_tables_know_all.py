@@ -231,7 +231,8 @@ def test_a_large_mechanism_is_diagnosed_and_what_tables_lack_is_not_recommended(
     m = chain(110)
     for i in range(110):
         m.torsion_spring(f"pin {i}", stiffness=1e3, damping=1e3)
-    stiff = {f"Index2() + {integrator}() + Projection()" for integrator in ("Radau", "BDF")}
+    taken = "Index2()", 'ProjectedInvariants("Pa")'
+    stiff = {f"{formulation} + {integrator}() + Projection()" for formulation in taken for integrator in ("Radau", "BDF")}
     assert {each.method for each in h.diagnose(m, 1.0).recommended} <= stiff
     with pytest.raises(IncompatibleMethods, match=r"which the mechanism as tables does not offer beyond 300 bodies\. Use sim"):
         h.diagnose((m := chain(301)).to_tables(), 1.0, q0=m.assembly.q, v0=m.assembly.v)

@@ -113,8 +113,9 @@ def add_children(program, h, X, n, left):
 
 
 @part
-def eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging):
+def eliminate_front(room, m, n, names, at_names, P, at_pivots, nv, tiny, exchanging):
     """Eliminate the own variables of a front; return its smallest pivot ratio."""
+    X, _, parts, own, scales = room
     least = 1.0
     for p in range(m):
         best, row = size_of(X[p * n + p]) * scales[p] / ENOUGH, p
@@ -179,11 +180,11 @@ def factor_fronts(program, matrix, P, room, nv, tiny, exchanging):
             scales[i] = 1.0 / largest if largest > 0.0 else 1.0
         at_pivots = panel + m * n + (n - m) * m
         if m == 5 and n == 8:  # a planar body on a pin: the numbers of its loops are known when this is compiled
-            ratio = eliminate_front(X, 5, 8, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging)
+            ratio = eliminate_front(room, 5, 8, names, at_names, P, at_pivots, nv, tiny, exchanging)
         elif m == 9 and n == 15:  # a body in space on a ball
-            ratio = eliminate_front(X, 9, 15, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging)
+            ratio = eliminate_front(room, 9, 15, names, at_names, P, at_pivots, nv, tiny, exchanging)
         else:
-            ratio = eliminate_front(X, m, n, names, at_names, P, at_pivots, parts, own, scales, nv, tiny, exchanging)
+            ratio = eliminate_front(room, m, n, names, at_names, P, at_pivots, nv, tiny, exchanging)
         if not ratio >= least:
             least = ratio
         for i in range(m * n):

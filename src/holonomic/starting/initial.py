@@ -132,7 +132,7 @@ def _by_operators(model, t, q, v, data, tol, initial, held, redundant) -> Start:
     if initial == "impact":
         _check_position(model, t, q, v, data, OFF)
     q1, v1 = by_operators.consistent(model, t, q, v, data, tol, "project" if initial == "impact" else initial, redundant)
-    if held.any():
+    if held.any() or (initial == "project" and model.has_terms and (_moved(q1, q, tol) or _moved(v1, v, tol))):  # as of code
         q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
         v1 = _project_velocity(model, t, q1, v, data, held)
     if initial == "impact":
@@ -273,6 +273,11 @@ def _plainly_consistent(model, t, q, v, data, tol) -> bool:
     sizes = (model.n_constraints, n_position, model.n_lam, model.nc, model.nq, model.nv)
     distances(fns, t, x, data, F, r, found, sizes)
     return found[0] > RHO_FULL_RANK and found[1] <= tol and found[2] <= tol
+
+
+def _moved(new: np.ndarray, old: np.ndarray, tol: float) -> bool:
+    """Whether a part of a state has been moved by more than the tolerance."""
+    return bool(np.linalg.norm(new - old) > tol * max(1.0, float(np.linalg.norm(old))))
 
 
 def _held_coordinates(model, hold) -> np.ndarray:
