@@ -1,11 +1,13 @@
 """Eight elements side by side: their code gives what the code of one gives, and a whole mechanism in groups of eight is right."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
 from holonomic import DOP853, RK4, Projection, opaque, simulate
 from holonomic.assembly.front_program import Fronts, Structure
-from holonomic.assembly.shelves import in_eights, marked, places
+from holonomic.assembly.shelves import in_eights, marked, places, shortened
 from holonomic.errors import RedundancyWarning
 from holonomic.kernels.lone_front import ALONE
 from holonomic.kernels.signatures import Fn
@@ -94,6 +96,15 @@ def test_places_fill_the_last_eight_with_its_last_and_name_rows_that_follow_one_
     copied = np.array([[8, 9, 10, 10, 10, 10, 10, 10], [11, 12, 12, 12, 12, 12, 12, 12]])
     assert marked(copied, 5)[:, 0].tolist() == [~8, 11]  # where all eight places are its own
     assert marked(copied)[:, 0].tolist() == [8, 11]
+
+
+def test_eight_places_that_follow_one_another_take_one_word():
+    eights = np.array([[5, 6, 7, 8, 9, 10, 11, 12], [0, 2, 1, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15], [3] * 8])
+    words = shortened(marked(eights))
+    assert words[:4].tolist() == [~5, 4, ~8, 12]
+    assert words[4:12].tolist() == eights[1].tolist()
+    assert words[12:].tolist() == [3] * 8
+    assert shortened(np.zeros((0, 8), dtype=np.int64)).size == 0
 
 
 def structure(n, edges, height=2):
@@ -186,11 +197,13 @@ def test_large_fronts_solve_the_equations_of_a_net_also_where_rods_repeat_others
             simulate(m, 1e-4, compile="never", integrator=RK4(), stabilization=Projection(), step=1e-4)
         system, q, v = m.to_system(compile="never")
         model = model_of(system, q, v, 0.0)
-    system.operators(None)
-    (fronts,) = system.collection.orders
-    rest = fronts.counts[fronts.structure.n_lumps :][: fronts.many]
-    assert (rest + np.diff(fronts.own_first)).max() >= ALONE  # rods: a row each
-    assert rest.max() >= ALONE or not diagonals  # and what one large front leaves to another
+    field = system.operators(None)[Fn.FIELD].context
+    head = next(context.memory for context in system._arranged[0].by_v if context.address == field)
+    order = np.ctypeslib.as_array((ctypes.c_int64 * head.groups).from_address(head.order))
+    words = np.ctypeslib.as_array((ctypes.c_int64 * (int(order[-1]) + 2)).from_address(head.program))
+    own, rows = words[order], words[order + 1]
+    assert rows.max() >= ALONE
+    assert (rows - own).max() >= ALONE or not diagonals  # and what one large front leaves to another
     x, data = np.concatenate([q + 1e-3 * np.sin(np.arange(len(q))), 0 * v]), model.data()
     out = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), data)
     nv, n = len(v), model.n_lam

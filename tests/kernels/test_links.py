@@ -78,6 +78,61 @@ def test_what_is_settled_of_data_is_made_anew_when_they_change_and_bits_come_bac
     np.testing.assert_array_equal(first, model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), given))
 
 
+def contexts_by_name(system):
+    """The context of each operator, of those that were arranged first."""
+    arranged = system._arranged[0]
+    by_address = {context.address: context for context in (*arranged.by_v, *arranged.by_q, *arranged.others)}
+    return {fn: by_address[operator.context] for fn, operator in arranged.operators.items()}
+
+
+def contexts_of(m: Mechanism):
+    """The model of a mechanism as tables, a state, and the contexts of its operators."""
+    system, q, v = m.to_system(compile="never")
+    model = model_of(system, q, v, 0.0)
+    return model, np.concatenate([q, v]), contexts_by_name(system)
+
+
+def test_contexts_of_a_mechanism_share_one_room_and_leave_each_other_what_is_settled():
+    m = chain("balls", 30)
+    model, x, contexts = contexts_of(m)
+    heads = [context.memory for context in contexts.values()]
+    assert len({head.own_room for head in heads}) == len({head.spare for head in heads}) == 1
+    heavier = model.data()
+    heavier[list(m.params.as_dict()).index("b3.mass")] *= 3.0
+    known, some = {}, 1 + model.n_lam  # of factors ρ and the rows' lengths: behind them are places that nobody writes
+    for fn in (Fn.FIELD, Fn.RESIDUAL, Fn.ENERGY, Fn.VEL_FACTOR):
+        fresh, *_ = contexts_of(chain("balls", 30))
+        known[fn] = [fresh.evaluate(fn, 0.0, x, np.zeros(0), data) for data in (model.data(), heavier)]
+    for data, which in ((model.data(), 0), (heavier, 1), (heavier, 1), (model.data(), 0)):
+        for fn, numbers in known.items():
+            end = some if fn is Fn.VEL_FACTOR else None
+            np.testing.assert_array_equal(model.evaluate(fn, 0.0, x, np.zeros(0), data)[:end], numbers[which][:end])
+    assert np.abs(known[Fn.ENERGY][0] - known[Fn.ENERGY][1]).max() > 0.0
+
+
+@pytest.mark.parametrize("kind", ["pins", "balls"])
+def test_a_call_that_finds_the_room_taken_works_in_one_of_its_own_and_gives_the_same_bits(kind):
+    model, x, contexts = contexts_of(chain(kind, 60))
+    functions = (Fn.FIELD, Fn.RESIDUAL, Fn.ENERGY)
+    known = [model.evaluate(fn, 0.0, x, np.zeros(0), model.data()) for fn in functions]
+    head = contexts[Fn.FIELD].memory
+    spare = ctypes.c_int64.from_address(head.spare)
+    assert spare.value == head.own_room
+    spare.value = 0  # as while another thread has it
+    for fn, numbers in zip(functions, known, strict=True):
+        np.testing.assert_array_equal(model.evaluate(fn, 0.0, x, np.zeros(0), model.data()), numbers)
+    assert spare.value == 0
+    spare.value = head.own_room
+
+
+def test_what_tables_keep_of_a_long_chain_is_a_kilobyte_a_body():
+    n, m = 4000, Mechanism()
+    m.chain("rope", at=((0, 0), (0.1 * n, 0)), links=n, mass=0.1 * n, first=m.ground)
+    *_, contexts = contexts_of(m)
+    held = {id(array): array.nbytes for context in contexts.values() for array in context._held}
+    assert sum(held.values()) < 1100 * n  # 2.4 kB when every context had a room, and eight places eight words
+
+
 def test_a_tape_is_cut_where_the_state_comes_in_and_calls_stay_behind():
     nodes = (
         ("in", 3, 0), ("in", 3, 1), ("in", 1, 0), ("mul", 0, 1), ("add", 3, 2), ("const", 2.0), ("mul", 5, 4), ("mul", 0, 2),

@@ -9,6 +9,7 @@ from holonomic import (
     PHEM56,
     RK4,
     RK45,
+    Baumgarte,
     Event,
     Index2,
     Projection,
@@ -18,6 +19,9 @@ from holonomic import (
     simulate,
     sweep,
 )
+from holonomic.kernels.signatures import Fn
+from holonomic.model.model_base import Variant
+from holonomic.model.operators import OperatorModel
 from holonomic.multibody import Mechanism
 
 from .test_tables import chain
@@ -51,16 +55,24 @@ def dry(speed):
     return 0.05
 
 
+def dry_both_ways(speed):
+    if speed > 0:
+        return -0.05
+    if speed < 0:
+        return 0.05
+    return 0.0
+
+
 def stop(angle, speed):
     if angle < -1.0:
         return -5.0 * (angle + 1.0) - 0.01 * speed
     return 0.0
 
 
-def rubbing(*pins):
+def rubbing(*pins, law=dry):
     m = chain(4)
     for pin in pins:
-        m.motor(f"pin {pin}", torque=dry)
+        m.motor(f"pin {pin}", torque=law)
     return m
 
 
@@ -244,3 +256,33 @@ def test_where_there_are_too_many_the_values_decide():
         assert len(sol.switches) == followed
         heights.append(sol.q[-1, 1])
     assert heights[0] == pytest.approx(heights[1], abs=1e-8)
+
+
+def test_operators_that_watch_stay_when_contexts_of_a_metric_are_arranged_later():
+    system, q, v = rubbing(1, 2).to_system(compile="never")
+    model = OperatorModel(system, q, v)
+    x, rates, data = np.concatenate([q, v + np.arange(len(v)) ** 2]), np.zeros(len(v) + model.n_lam), model.data()
+    watch = lambda: model.evaluate(Fn.EVENTS, 0.0, x, rates, data, Variant(switching=True))
+    before, watching = watch(), system.watching({})
+    assert before.size == 2 and (before != 0.0).all()
+    model.evaluate(Fn.VEL_FACTOR, 0.0, x, np.zeros(0), data, Variant(metric="mass"))
+    assert system.watching({}) is watching  # with the memory at whose address it looks
+    held = {key[1] for key in system.collection.watched if key and key[0] == "held"}
+    assert {operator.context for operator in watching.values()} <= held
+    np.testing.assert_array_equal(watch(), before)
+
+
+def test_baumgartes_terms_are_read_behind_the_modes_of_switches():
+    how = {"stabilization": Baumgarte(alpha=20.0), "integrator": DOP853(), "save_at": 5}
+    sol, known = pair_of(lambda: rubbing(1, 2), 0.3, **how)
+    assert sol.plan.tier == "tables"
+    assert np.abs(sol.q - known.q).max() < 1e-6 and np.abs(sol.lam - known.lam).max() < 1e-4
+
+
+def test_switches_with_one_function_are_alike_in_their_own_element_alone():
+    numbers = [switch.alike for switch in rubbing(1, 2, law=dry_both_ways).to_system(compile="never")[0].switches]
+    assert len(numbers) == 4 and all(numbers)
+    assert len({abs(number) for number in numbers}) == 2
+    sol, known = pair_of(lambda: rubbing(1, 2, law=dry_both_ways), 0.6, integrator=DOP853(), save_at=7)
+    assert sol.plan.tier == "tables"
+    assert np.abs(sol.q - known.q).max() < 1e-6

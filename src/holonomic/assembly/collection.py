@@ -141,10 +141,11 @@ class Collection:
     n_speeds: int = 0  # rows of velocities alone
     redundant: int = -1  # rows that repeat others; -1: not known yet
     redundant_q: int = -1  # the same of rows by q, those of invariants with them
-    orders: list[Fronts] = field(default_factory=list)  # of elimination, that have been found
+    orders: list[Fronts] = field(default_factory=list)  # of elimination, that have been found while contexts are arranged
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     shared: Shared = field(default_factory=lambda: Shared())
-    made: dict[Any, Any] = field(default_factory=dict)  # what several contexts are made of
+    made: dict[Any, Any] = field(default_factory=dict)  # what several contexts are made of, until they are arranged
+    watched: dict[Any, Any] = field(default_factory=dict)  # operators that watch switches, and their contexts
     switches: tuple[SwitchName, ...] = ()  # that are followed, element after element
     _constants: list[Any] = field(default_factory=list)
     _n_constants: int = 0
@@ -165,9 +166,9 @@ class Collection:
 
     @property
     def at_gains(self) -> int:
-        """Place in data of the gains of a stabilization, behind inputs and invariants."""
+        """Place in data of the gains of a stabilization: behind inputs, invariants, modes of switches, which of these are alike."""
         norms = 0 if self.norms is None else len(self.norms.ends) * self.norms.kind.rows
-        return len(self.values) + len(self.numbers) + 3 * self.n_inputs + norms
+        return len(self.values) + len(self.numbers) + 3 * self.n_inputs + norms + 2 * len(self.switches)
 
     def weights_of(self, by: str) -> tuple[np.ndarray, np.ndarray]:
         """Places and factors of the metric of columns: velocities, coordinates, or the whole state."""
@@ -203,6 +204,11 @@ class Collection:
         if key not in self.made:
             self.made[key] = make()
         return self.made[key]
+
+    def forget(self) -> None:
+        """Let go of what arranging needed, once it is done."""
+        self.made.clear()
+        self.orders.clear()
 
     def constant(self, value: float) -> int:
         """Place in data of a constant."""
@@ -252,11 +258,14 @@ class Collection:
         shared: dict[str, int] = {}
         tables = [table for table in self.tables if table.kind.switches]
         numbers = [np.empty((len(table.ends), len(table.kind.switches)), dtype=np.int64) for table in tables]
+        others = 0  # numbers of likeness before those of a table: switches of different elements are not alike
         for table, own in zip(tables, numbers, strict=True):
+            most = max(abs(name.alike) for name in table.kind.switches)
             for j, (name, key) in enumerate(zip(table.kind.switches, table.kind.shared_by, strict=True)):
                 count = len(own) if key is None else int(key not in shared)
                 own[:, j] = len(names) + np.arange(len(own)) if key is None else shared.setdefault(key, len(names))
-                names += count * [name]
+                names += [name.behind(others + e * most) for e in range(count)]
+            others += len(own) * most
         if len(names) > min(MOST_SWITCHES, SWITCHED_NUMBERS // ((self.nq + self.nv) * self.n_bodies + self.n_states)):
             self._by_values = self.constant(0.0)
             return

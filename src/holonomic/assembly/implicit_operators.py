@@ -13,6 +13,7 @@ from ..kernels import table_equations, table_factors, table_mass_moves, table_so
 from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
+from ..model.model_base import N_GAINS
 from ..model.operators import Operator
 from .collection import Collection, Context
 from .newton_kinds import VELOCITY, Levels
@@ -27,7 +28,7 @@ class OfFronts:
 
     def __init__(self, c: Collection):
         self.c = c
-        self._data = np.concatenate([c.values, c.numbers, np.zeros(3 * c.n_inputs + len(c.lumps) + len(c.switches) + 1)])
+        self._data = np.concatenate([c.values, c.numbers, np.zeros(c.at_gains + N_GAINS - len(c.values) - len(c.numbers))])
         bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
         self._linear = self._linearized(bare)
         self._newton: dict[Levels, NewtonTables] = {}

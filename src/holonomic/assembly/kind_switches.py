@@ -44,7 +44,7 @@ def followed_switches(what: int, traced) -> FollowedSwitches:
     if not names:
         return FollowedSwitches((), SX(0, 1), SX(0, 1), every)
     e, n = traced.expressions, len(names)  # those of selects stand behind them
-    last = e.data.numel() - N_GAINS
+    last = e.data.numel() - N_GAINS - len(traced.switches)  # behind all modes is which are alike
     modes = vertsplit(e.data[last - len(traced.switches) : last])[:n]
     kept = {repr(mode) for mode in modes}
     left_out = vertcat(SX(0, 1), *(mode for mode in vertsplit(every) if repr(mode) not in kept))

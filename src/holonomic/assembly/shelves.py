@@ -12,6 +12,7 @@ from ..kernels.eights import EIGHTS, SHELF
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from .collection import Collection, Context, KindTable
 from .front_program import FrontProgram, Fronts, Structure
+from .shared_room import SharedRoom
 
 
 def groups_of(count: int) -> int:
@@ -53,6 +54,15 @@ def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
     together = following.all(axis=-1)
     x[together, 0] = ~x[together, 0]
     return x
+
+
+def shortened(x: np.ndarray) -> np.ndarray:
+    """Places that are `marked`, a word for eight: ~p where they follow one another, else where the eight are, behind all words."""
+    eights = x.reshape(-1, 8)
+    words = eights[:, 0].copy()
+    apart = words >= 0
+    words[apart] = len(words) + 8 * np.arange(np.count_nonzero(apart))
+    return np.concatenate([words, eights[apart].ravel()])
 
 
 def turned(into: np.ndarray) -> np.ndarray:
@@ -137,24 +147,26 @@ class Shelves:
 
 
 def arrange(
-    c: Collection, tables: list[tuple[KindTable, str]], *, by: str = "v", weights: str | None = None, factors: bool = False,
-    metric: tuple[np.ndarray, np.ndarray] | None = None,
+    c: Collection, tables: list[tuple[KindTable, str]], room: SharedRoom, *, by: str = "v", weights: str | None = None,
+    factors: bool = False, metric: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Context:  # fmt: skip
-    """Return a context for these tables, each with the name of the function that is called.
+    """Return a context for these tables, each with the name of the function that is called; it works once the room is there.
 
     `by` says what the columns of rows are, velocities, coordinates, or "x", both. `weights`: "mass" where bodies give W⁻¹,
     "metric" where it is that of projections, the mechanism's own unless another `metric` is given as `Collection` has it; None:
     nothing is eliminated. With `factors`, what kinds write is what the operator writes, behind ρ and the lengths of the rows.
     """
     columns = {"v": c.nv, "q": c.nq, "x": c.nq + c.nv}[by]
-    return _Arranged(c, tables, columns, by, weights, factors, metric).context
+    return _Arranged(c, tables, room, columns, by, weights, factors, metric).context
 
 
 class _Arranged:
     """The making of one context."""
 
-    def __init__(self, c: Collection, tables, columns: int, by: str, weights: str | None, factors: bool, metric):
-        self.c, self.context, self.columns = c, Context(EIGHTS, c.shared), columns
+    def __init__(
+        self, c: Collection, tables, room: SharedRoom, columns: int, by: str, weights: str | None, factors: bool, metric
+    ):  # fmt: skip
+        self.c, self.context, self.columns, self.room = c, Context(EIGHTS, c.shared), columns, room
         self.by, self.how = by, (columns, by != "v" and bool(c.states))
         self.shelves = shelves = c.once(self.how, lambda: Shelves(c, columns, by))
         self.full = np.zeros(len(shelves.tables), dtype=np.int64)
@@ -167,8 +179,7 @@ class _Arranged:
         norms = bool(weights) or by == "x"  # whether rows of quaternions stand beside the others
         n_rows = sum(table.kind.height(name) * len(table.ends) for table, name in tables if norms or table.kind.what != NORMS)
         self.at = 8 * groups_of(1 + n_rows) if factors else 0  # a multiple of eight, as all places are
-        self.rows, self.data, self.most_numbers, self.most_arguments = 0, 0, 0, 1
-        self.known = [1 << 62, 0]  # the part of data that is read
+        self.rows, self.most_numbers, self.most_arguments, self.end_words = 0, 0, 1, 0
         words = [self._kind(*part) for part in parts]
         head = self.context.memory
         head.kinds, head.n_kinds = self.context.hold(words), len(words)
@@ -213,24 +224,24 @@ class _Arranged:
             self.W[own], self.steps[own] = self.at, function.length
         numbers = self.c.places(table, function)[some]
         what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
+        whole = int(self.full[s.shelf[ends[0]]] @ (1 << np.arange(many))) if kind.what >= ROWS else int(kind.full)
         key, alone = (*self.how, id(table), int(some[0]), count), 0 if function.calls else count
-        ends_at = self.c.once((*key, alone), lambda: marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone))
-        numbers_at = self.c.once((*key, name), lambda: marked(in_eights(numbers)))
+        ends_at = self.c.once((*key, alone), lambda: shortened(marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone)))
+        numbers_at = self.c.once((*key, name), lambda: shortened(marked(in_eights(numbers))))
         words = [
-            what, function.eight, count, many, function.settled, height, function.length, self.at, int(kind.full),
+            what, function.eight, count, many, function.settled, height, function.length, self.at, whole,
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
-            int(widths[:, 2].sum()), int(s.shelf[ends[0, kind.own]]), self.data,
-            numbers.shape[1], function.settling,
+            int(widths[:, 2].sum()), int(s.shelf[ends[0, kind.own]]),
+            self.room.numbers((id(table), name, int(some[0]), count), numbers, 8 * groups * function.settled),
+            numbers.shape[1], function.settling, self.end_words,
         ]  # fmt: skip
-        self.data += 8 * groups * function.settled
         self.most_numbers = max(self.most_numbers, numbers.shape[1])
-        if numbers.size:
-            self.known = [min(self.known[0], int(numbers.min())), max(self.known[1], int(numbers.max()) + 1)]
         block = int(widths[:, 2].max()) ** 2  # of W⁻¹, where the diagonal of S is computed
         self.most_arguments = max(self.most_arguments, int(widths[:, :2].sum()), int(widths[:, 2].sum()), block)
         self.rows += 8 * groups * height
         self.at += 8 * function.length * (1 if what == FORCE else groups)
         if kind.what >= ROWS:
+            self.end_words += many * groups
             self._nodes.append((table, some, ends, words[12], words[7] + 24 * height, function.length, widths[:, 2], height))
         return words
 
@@ -302,8 +313,7 @@ class _Arranged:
             for j in range(ends.shape[1]):
                 touches.append(np.stack([nodes, ends[:, j], place, np.full(count, stride)], axis=1))
                 place = place + 8 * int(widths[j])
-                full = np.full(groups_of(count), self.full[s.shelf[ends[0, j]]])
-                of.append((number, j, full, marked(in_eights(weights[ends[:, j]][:, None]), count)[:, 0]))
+                of.append((number, marked(in_eights(weights[ends[:, j]][:, None]), count)[:, 0]))
             first[start] = number
             number += count
         whole = lambda rows: np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int64)
@@ -322,34 +332,21 @@ class _Arranged:
 
     @staticmethod
     def _weights_of(of, numbers) -> np.ndarray:
-        """For the ends of every eight elements: whether W⁻¹ is whole, and its places."""
-        whole = []
-        for each in numbers:
-            ends = [(full, place) for number, _, full, place in of if number == each]
-            words = [np.concatenate([full[:, None], place], axis=1) for full, place in ends]
-            whole.append(np.stack(words, axis=1).ravel())
-        return np.concatenate([np.zeros(0, dtype=np.int64), *whole])
+        """For the ends of every eight elements the places of W⁻¹."""
+        ends = [np.stack([place for number, place in of if number == each], axis=1).ravel() for each in numbers]
+        return shortened(np.concatenate([np.zeros(0, dtype=np.int64), *ends]))
 
     def _rooms(self, program: FrontProgram, kept: int) -> None:
         """What lies where in the room of a call."""
-        head, room = self.context.memory, 0
+        head = self.context.memory
         most = max(head.places_q, head.places_v, head.places_c)
-        known = max(0, self.known[1] - self.known[0])
-        head.first_known, head.n_known = self.known[0], known
-        for name, size in (
+        sizes = (
             ("at_q", head.places_q), ("at_v", head.places_v), ("at_f", most), ("at_a", most), ("at_b", most),
             ("at_r", self.rows), ("at_s", self.rows), ("at_g", self.rows), ("at_diagonal", self.rows),
-            ("at_arg", 8 * max(2, self.most_arguments, self.most_numbers)), ("at_data", self.data), ("at_front", program.front),
+            ("at_arg", 8 * max(2, self.most_arguments, self.most_numbers)), ("at_front", program.front),
             ("at_block", program.block), ("at_left", program.left), ("at_sides", program.sides), ("at_kept", kept),
-            ("at_known", known),
-        ):  # fmt: skip
-            setattr(head, name, room)
-            room += -(-size // 8) * 8
-        head.room = room + 16
-        own = np.empty(head.room)
-        for name, size in (("at_data", self.data), ("at_known", known)):
-            own[getattr(head, name) :][: size + 8] = np.nan  # which no data are; the room begins up to eight numbers later
-        head.own_room = head.spare = self.context.keep(own) + -own.ctypes.data % 64  # see `in_line`
+        )  # fmt: skip
+        self.room.numbers_of_call(self.context, sizes)
 
 
 def _fronts(c: Collection, structure: Structure) -> Fronts:

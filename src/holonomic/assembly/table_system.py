@@ -21,6 +21,7 @@ from ..model.watch import Watch
 from .collection import Collection, Context, KindTable
 from .implicit_operators import OfFronts
 from .newton_kinds import VELOCITY
+from .shared_room import SharedRoom
 from .shelves import arrange
 from .watched_switches import watched_switches
 
@@ -152,7 +153,10 @@ class TableSystem(Operators):
 
     def watching(self, events: dict[Fn, Operator]) -> dict[Fn, Operator]:
         c = self.collection
-        return c.once(("switches", *events.values()), lambda: watched_switches(c, events))
+        key = tuple(events.values())
+        if key not in c.watched:
+            c.watched[key] = watched_switches(c, events)
+        return c.watched[key]
 
     def is_current(self) -> bool:
         return self._watch is not None and self._watch.unchanged()
@@ -188,16 +192,17 @@ class TableSystem(Operators):
 
     def _moved(self, c: Collection, metric, mass_at) -> Arranged:
         """Moves onto the rows in a metric: of velocities, and of positions, where that is not the same."""
-        by_v, by_q = [], []
+        by_v, by_q, room = [], [], SharedRoom()
         made: dict[Fn, Operator] = {}
         for level in ("VEL", "POS"):
             of_q = level == "POS" and self._own_positions(c)
             if level == "POS" and not of_q and mass_at is None:
                 continue  # velocity rows serve both
             names, how = self._rows_in(c, level, of_q, metric, mass_at)
-            context = arrange(c, names, factors=True, **how)
+            context = arrange(c, names, room, factors=True, **how)
             (by_q if of_q else by_v).append(context)
             made |= self._moves_of(level, context, self.n_coordinates if of_q else self.n_velocities)
+        self._open(c, room)
         return Arranged(c, (metric, mass_at), made, by_v, by_q, [])
 
     def _moved_by_fronts(self, metric) -> dict[Fn, Operator]:
@@ -229,12 +234,12 @@ class TableSystem(Operators):
 
     def _moved_whole(self, c: Collection, metric, mass_at, direction) -> Arranged:
         """Moves of the whole state, and the second halves of all moves, at other points than factors."""
-        nq, nv = self.n_coordinates, self.n_velocities
+        nq, nv, room = self.n_coordinates, self.n_velocities, SharedRoom()
         rows = [(table, "whole") for table in (*c.of(ROWS, SPEEDS), *([] if c.norms is None else [c.norms]))]
         weights = np.array(metric) if isinstance(metric, tuple) else np.ones(nq + nv) if direction == "orthogonal" else None
         own = None if weights is None else (np.full(nq + nv, -1), weights)
-        moves = arrange(c, rows, by="x", weights="metric", factors=True, metric=own)
-        spread, plain = arrange(c, rows, by="x", weights="metric", metric=own), arrange(c, rows, by="x")
+        moves = arrange(c, rows, room, by="x", weights="metric", factors=True, metric=own)
+        spread, plain = arrange(c, rows, room, by="x", weights="metric", metric=own), arrange(c, rows, room, by="x")
         made = self._moves_of("FULL", moves, nq + nv)
         made[Fn.FULL_SPREAD] = Operator(table_moves.table_spread.address, spread.address, nq + nv)
         made[Fn.CURVATURE] = Operator(table_moves.table_curvature.address, plain.address, c.n_rows)
@@ -242,9 +247,10 @@ class TableSystem(Operators):
         for level in ("VEL", "POS"):
             of_q = level == "POS" and self._own_positions(c)
             names, how = self._rows_in(c, level, of_q, metric, mass_at)
-            context = arrange(c, names, **how)
+            context = arrange(c, names, room, **how)
             made[Fn[f"{level}_SPREAD"]] = Operator(table_moves.table_spread.address, context.address, nq if of_q else nv)
             others.append(context)
+        self._open(c, room)
         return Arranged(c, ("further", metric, mass_at, direction), made, [], [], others)
 
     def _rows_in(self, c: Collection, level: str, of_q: bool, metric, mass_at) -> tuple[list, dict[str, Any]]:
@@ -294,9 +300,10 @@ class TableSystem(Operators):
         norms = [] if c.norms is None else [(c.norms, "position")]
         nq, nv, n = self.n_coordinates, self.n_velocities, c.n_rows
         n_position = len(self.constraint_labels) + len(self.invariant_labels)
-        plain, across = arrange(c, [*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms]), arrange(c, rows)
-        energy = arrange(c, energies)
-        moves = arrange(c, rows, weights="metric", factors=True)
+        room = SharedRoom()
+        plain = arrange(c, [*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms], room)
+        across, energy = arrange(c, rows, room), arrange(c, energies, room)
+        moves = arrange(c, rows, room, weights="metric", factors=True)
         by_v, by_q = [moves], []
         made = {
             Fn.RESIDUAL: (kernels.table_residual, plain, n_position + n),
@@ -305,7 +312,7 @@ class TableSystem(Operators):
         }
         small = c.n_bodies <= DENSE and not c.of(LOADED)
         if small or not c.whole:
-            field = self._field(c)
+            field = self._field(c, room)
             by_v.append(field)
             if not c.whole:
                 made[Fn.FIELD] = kernels.table_field, field, nq + nv + n + 1
@@ -314,18 +321,25 @@ class TableSystem(Operators):
         found = {fn: Operator(kernel.address, context.address, length) for fn, (kernel, context, length) in made.items()}
         found |= self._moves_of("VEL", moves, nv)
         if self._own_positions(c):
-            moves = arrange(c, self._rows_by_q(c), by="q", weights="metric", factors=True)
+            moves = arrange(c, self._rows_by_q(c), room, by="q", weights="metric", factors=True)
             by_q.append(moves)
             found |= self._moves_of("POS", moves, nq)
+        self._open(c, room)
         if c.whole:
             found[Fn.FIELD] = self._of_fronts(c).field()
         return Arranged(c, (), found, by_v, by_q, [plain, across, energy])
 
     @staticmethod
-    def _field(c: Collection) -> Context:
+    def _open(c: Collection, room: SharedRoom) -> None:
+        """All contexts of a room are arranged."""
+        room.open()
+        c.forget()
+
+    @staticmethod
+    def _field(c: Collection, room: SharedRoom) -> Context:
         """The context of the field from blocks of M⁻¹."""
         return arrange(c, [(table, "main") for what in (BODY, STATE, FORCE, (ROWS, SPEEDS))
-                           for table in c.of(*(what if isinstance(what, tuple) else (what,)))], weights="mass")  # fmt: skip
+                           for table in c.of(*(what if isinstance(what, tuple) else (what,)))], room, weights="mass")  # fmt: skip
 
     def bent(self, bend) -> dict[Fn, Operator]:
         c = self.collection
@@ -352,7 +366,9 @@ class TableSystem(Operators):
         known = self.operators(None) | moves | more
         halves = ("SPREAD", "SPREAD") if plain else ("FACTOR", "SOLVE")
         of_q = "FULL" if whole else "POS" if f"POS_{halves[1]}" in {fn.name for fn in (*moves, *more)} else "VEL"
-        field, bent = self._field(c), Context(BENT)
+        room = SharedRoom()
+        field, bent = self._field(c, room), Context(BENT)
+        self._open(c, room)
         field.memory.at_gains = c.at_gains + 1  # the places behind γ are zero: these terms are none of Baumgarte's
         head, used = bent.memory, {"field": Operator(kernels.table_field.address, field.address, 0), "residual": known[Fn.RESIDUAL]}
         for level, name in (("q", of_q), ("v", of_q if whole else "VEL")):

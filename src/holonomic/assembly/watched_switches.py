@@ -20,7 +20,7 @@ def watched_switches(c: Collection, events: dict[Fn, Operator]) -> dict[Fn, Oper
             context.memory.events, context.memory.of_events = own.function, own.context
             context.memory.n_events = own.length // rows
         total = int(context.memory.n_events + context.memory.n_switches)
-        c.made["held", context.address] = context  # as long as its address is in use
+        c.watched["held", context.address] = context  # as long as its address is in use
         made[fn] = Operator(kernel.address, context.address, rows * total)
     return made
 

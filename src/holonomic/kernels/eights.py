@@ -22,7 +22,6 @@ from ..native.eight import (
     add_to,
     collect,
     eight,
-    first_of,
     greater,
     pick,
     put,
@@ -39,11 +38,12 @@ from .elements import BODY, FORCE, NORMS, ROWS, SPEEDS
 from .signatures import NO_MODE
 
 # words of a kind: what it is, its function, elements, ends, settled numbers, rows, numbers that it writes, place of these,
-# whether W⁻¹ is a whole matrix, whether it writes q', addresses of the places of its ends (of q, v and columns, for each end of
-# eight elements) and of its numbers in data, place of its first row, groups of eight, address of the widths of its ends (the same
-# three), columns of its rows, shelf of a body, place of its settled numbers, numbers that these are made of, the function that
-# makes them or 0
-KIND = 20
+# whether W⁻¹ is a whole matrix (of a body; of rows a bit for each end), whether it writes q', addresses of the places of its ends
+# (of q, v and columns, for each end of eight elements) and of its numbers in data, both with a word for eight, place of its first
+# row, groups of eight, address of the widths of its ends (the same three), columns of its rows, shelf of a body, place of its
+# settled numbers behind `at_numbers`, numbers that these are made of, the function that makes them or 0, place of its ends in
+# `weights_of`
+KIND = 21
 # words of a shelf: groups of eight, widths of q, v, columns, their places, place of W⁻¹, numbers from a group's W⁻¹ to the next,
 # whether it is a whole matrix
 SHELF = 10
@@ -82,13 +82,13 @@ EIGHTS = Layout(
             ("redundant", "rows that repeat others; -1: not known yet"),
             ("measured", "whether rows have written the squares of their lengths, in the place of g'"),
             ("at_gains", "place in data of the factors of g and of g' that accelerations of rows are bent by"),
-            ("weights_of", "address: for each end of eight elements with rows, whether its W⁻¹ is whole, and eight places of it"),
+            ("weights_of", "address: for each end of eight elements with rows a word for the places of its W⁻¹"),
             ("metric", "address: place in data of a length by which columns are weighed, or -1; 0 where bodies give W⁻¹"),
             ("factors", "address: factors of that length's square, as numbers"),
             ("at_weights", "place of W⁻¹ where it is that of projections; 0: bodies write it"),
             ("room", "numbers of room that a call takes"),
-            ("own_room", "address of a room that belongs to the context"),
-            ("spare", "the same while no call has it, then 0: the one word here that is written, as one that another thread reads"),
+            ("own_room", "address of a room that all contexts of a mechanism share"),
+            ("spare", "address of a word that is the same while no call has that room, then 0; other threads read it, too"),
             ("at_q", "places in that room: coordinates"),
             ("at_v", "velocities"),
             ("at_f", "forces, columns"),
@@ -98,8 +98,8 @@ EIGHTS = Layout(
             ("at_s", "rows"),
             ("at_g", "rows"),
             ("at_arg", "arguments of eight elements"),
-            ("at_data", "settled numbers of all elements, see `assembly.settled_numbers`, eight elements side by side"),
-            ("at_known", "of the context's own room: the data that these were taken from"),
+            ("at_numbers", "settled numbers of all elements, see `assembly.settled_numbers`, eight elements side by side"),
+            ("at_known", "of the shared room: the data that these were taken from; eight places before, how often these changed"),
             ("first_known", "place in data of the first of them"),
             ("n_known", "how many, a multiple of eight but for the last"),
             ("at_front", "eight fronts"),
@@ -112,7 +112,6 @@ EIGHTS = Layout(
     ],
 )
 see = view_as(EIGHTS)
-SPARE = list(EIGHTS.fields).index("spare")
 
 
 @leaf
@@ -175,27 +174,40 @@ def _known(data, first, n, T, at):
     return same(data, first + n - 8, T, at + n - 8)
 
 
+@leaf
+def written_at(places, k):
+    """Where eight places are written that have a word each, see `assembly.shelves.shortened`: there, or where the word tells."""
+    return k if places[k] < 0 else places[k]
+
+
 @inner
 def numbers_of_kinds(head, address, data, T):
-    """Settled numbers of all elements; the context's own room keeps them as long as data are the same."""
-    own = address == head.own_room
-    if own and head.n_known > 0 and _known(data, head.first_known, head.n_known, T, head.at_known):
-        return
+    """Settled numbers of all elements; the shared room keeps them as long as data are the same.
+
+    Eight places before those of a kind is the time of their making, counted in changes of data.
+    """
+    own, changes = address == head.own_room, head.at_known - 8
+    if own and not _known(data, head.first_known, head.n_known, T, head.at_known):
+        T[changes] += 1.0
+        for i in range(head.n_known):
+            T[head.at_known + i] = data[head.first_known + i]
     kinds = whole_at(head.kinds, KIND * head.n_kinds)
     for k in range(head.n_kinds):
         base = KIND * k
-        places, to, many, settling = whole_at(kinds[base + 11], 1), kinds[base + 17], kinds[base + 18], kinds[base + 19]
+        places, many, settling = whole_at(kinds[base + 11], 1), kinds[base + 18], kinds[base + 19]
+        to = head.at_numbers + kinds[base + 17]
+        made = to - 8
+        if own and T[made] == T[changes]:
+            continue
+        T[made] = T[changes]
         for g in range(kinds[base + 13]):
-            place = head.at_data + to if settling == 0 else head.at_arg
+            place = to if settling == 0 else head.at_arg
             for i in range(many):
-                collect(data, places, 8 * (g * many + i), 0, 1, T, place + 8 * i)
+                collect(data, places, written_at(places, g * many + i), 0, 1, T, place + 8 * i)
             if settling != 0:
                 D = numbers_at(address + 8 * head.at_arg, 1)
-                call_model_at(settling, 0, NO_MODE, 0.0, T, head.at_arg, T, head.at_arg, D, T, head.at_data + to)
+                call_model_at(settling, 0, NO_MODE, 0.0, T, head.at_arg, T, head.at_arg, D, T, to)
             to += 8 * kinds[base + 4]
-    if own:
-        for i in range(head.n_known):
-            T[head.at_known + i] = data[head.first_known + i]
 
 
 @inner
@@ -204,45 +216,62 @@ def evaluate_kinds(head, address, t, data, T, O):
     numbers_of_kinds(head, address, data, T)
     kinds = whole_at(head.kinds, KIND * head.n_kinds)
     for k in range(head.n_kinds):
-        base = KIND * k
-        at_data = address + 8 * (head.at_data + kinds[base + 17])
-        what, function, count, many, n_data = kinds[base], kinds[base + 1], kinds[base + 2], kinds[base + 3], kinds[base + 4]
-        written, at = 8 * kinds[base + 6], kinds[base + 7]
-        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
-        for g in range(kinds[base + 13]):
-            to, end = head.at_arg, 24 * g * many
+        evaluate_kind(head, address, t, T, O, KIND * k, 0, kinds[KIND * k + 13])
+
+
+@inner
+def evaluate_kind(head, address, t, T, O, base, begin, end):
+    """Call the functions of some groups of one kind."""
+    kinds = whole_at(head.kinds, 1)
+    at_data = address + 8 * (head.at_numbers + kinds[base + 17])
+    what, function, count, many, n_data = kinds[base], kinds[base + 1], kinds[base + 2], kinds[base + 3], kinds[base + 4]
+    written, at = 8 * kinds[base + 6], kinds[base + 7]
+    starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
+    if what != FORCE:
+        at += begin * written
+    for g in range(begin, end):
+        to, place = head.at_arg, 3 * g * many
+        for j in range(many):
+            collect(T, starts, written_at(starts, place + 3 * j), head.at_q, widths[3 * j], T, to)
+            to += 8 * widths[3 * j]
+        for j in range(many):
+            collect(T, starts, written_at(starts, place + 3 * j + 1), head.at_v, widths[3 * j + 1], T, to)
+            to += 8 * widths[3 * j + 1]
+        D = numbers_at(at_data + 64 * g * n_data, 1)
+        call_model_at(function, 0, NO_MODE, t, T, head.at_arg, T, head.at_arg, D, O, at)
+        if what == FORCE:
+            given, some = at, (count - g - 1) // kinds[base + 13] + 1
             for j in range(many):
-                collect(T, starts, end + 24 * j, head.at_q, widths[3 * j], T, to)
-                to += 8 * widths[3 * j]
-            for j in range(many):
-                collect(T, starts, end + 24 * j + 8, head.at_v, widths[3 * j + 1], T, to)
-                to += 8 * widths[3 * j + 1]
-            D = numbers_at(at_data + 64 * g * n_data, 1)
-            call_model_at(function, 0, NO_MODE, t, T, head.at_arg, T, head.at_arg, D, O, at)
-            if what == FORCE:
-                place, some = at, (count - g - 1) // kinds[base + 13] + 1
-                for j in range(many):
-                    add_to(T, starts, end + 24 * j + 8, head.at_f, widths[3 * j + 1], O, place, some)
-                    place += 8 * widths[3 * j + 1]
-            else:
-                at += written
+                add_to(T, starts, written_at(starts, place + 3 * j + 1), head.at_f, widths[3 * j + 1], O, given, some)
+                given += 8 * widths[3 * j + 1]
+        else:
+            at += written
 
 
 @leaf
-def start_forces(kinds, n_kinds, shelves, O, T, at_f):
-    """Forces of bodies by themselves: gravity, gyroscopic torques."""
-    for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] != BODY:
-            continue
-        own = SHELF * kinds[base + 16]
-        width, to = shelves[own + 2], at_f + shelves[own + 5]
-        at = kinds[base + 7] + 8 * (width * width if kinds[base + 8] else width)
-        for _ in range(kinds[base + 13]):
-            for i in range(width):
-                put(T, to + 8 * i, eight(T, to + 8 * i) + eight(O, at + 8 * i))
-            to += 8 * width
-            at += 8 * kinds[base + 6]
+def weighed_forces(kinds, base, shelves, O, T, at_f, at_a, begin, end):
+    """a = M⁻¹ f of some groups of bodies, f with what is on them by themselves: gravity, gyroscopic torques."""
+    own = SHELF * kinds[base + 16]
+    width, full, W, written = shelves[own + 2], shelves[own + 9], kinds[base + 7], 8 * kinds[base + 6]
+    to = shelves[own + 5] + 8 * width * begin
+    W += written * begin
+    at = W + 8 * (width * width if full else width)
+    for _ in range(begin, end):
+        for i in range(width):
+            f = eight(T, at_f + to + 8 * i) + eight(O, at + 8 * i)
+            if full == 0:
+                put(T, at_a + to + 8 * i, eight(O, W + 8 * i) * f)
+            else:
+                put(T, at_f + to + 8 * i, f)
+        for i in range(width if full else 0):
+            row = W + 8 * i * width
+            total = eight(O, row) * eight(T, at_f + to)
+            for j in range(1, width):
+                total += eight(O, row + 8 * j) * eight(T, at_f + to + 8 * j)
+            put(T, at_a + to + 8 * i, total)
+        to += 8 * width
+        W += written
+        at += written
 
 
 @leaf
@@ -286,18 +315,17 @@ def rows_of(kinds, n_kinds, O, level, out, at_out):
 
 
 @leaf
-def bend_rows(kinds, n_kinds, O, by_g, by_rate):
-    """γ + by_rate g' + by_g g in the place of γ, of all rows that keep positions or velocities."""
-    for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] < ROWS or kinds[base] == NORMS:
-            continue
-        m, at = kinds[base + 5], kinds[base + 7]
-        for _ in range(kinds[base + 13]):
-            for i in range(at, at + 8 * m, 8):
-                gamma = eight(O, i + 16 * m)
-                put(O, i + 16 * m, gamma + eight(O, i + 8 * m) * by_rate + eight(O, i) * by_g)
-            at += 8 * kinds[base + 6]
+def bend_rows(kinds, base, O, by_g, by_rate, begin, end):
+    """γ + by_rate g' + by_g g in the place of γ, of some groups of one kind of rows that keep positions or velocities."""
+    if (by_g == 0.0 and by_rate == 0.0) or kinds[base] == NORMS:
+        return
+    m, written = kinds[base + 5], 8 * kinds[base + 6]
+    at = kinds[base + 7] + written * begin
+    for _ in range(begin, end):
+        for i in range(at, at + 8 * m, 8):
+            gamma = eight(O, i + 16 * m)
+            put(O, i + 16 * m, gamma + eight(O, i + 8 * m) * by_rate + eight(O, i) * by_g)
+        at += written
 
 
 @leaf
@@ -337,44 +365,6 @@ def mean(from_rows, n, x, at):
     for i in range(n):
         whole += x[at + from_rows[i]]
     return whole / n
-
-
-@leaf
-def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg, floor):
-    """The largest ratio of what is left of a row, r, to the parts it is summed from; NaN where there is one.
-
-    The parts of a row are G M⁻¹ f + γ, and S λ, of which the diagonal is known; a row that has nothing else is measured by a
-    part of what the others have, and by `floor` at least.
-    """
-    most = found = wrong = 0.0
-    for again in range(2):
-        top, sum_ = spread(0.0), spread(0.0)
-        for k in range(n_kinds):
-            base = KIND * k
-            if kinds[base] < ROWS:
-                continue
-            count, groups, m, first = kinds[base + 2], kinds[base + 13], kinds[base + 5], kinds[base + 12]
-            whole = count - 7 * groups  # groups without copies
-            for g in range(groups):
-                for i in range(first + 8 * m * g, first + 8 * m * (g + 1), 8):
-                    part = size_of(eight(T, at_g + i)) + eight(T, at_diagonal + i) * size_of(eight(T, at_lam + i))
-                    if again == 1:
-                        part = size_of(eight(T, at_r + i)) / (part + most)
-                    if g >= whole:
-                        part = first_of(part, (count - g - 1) // groups + 1)
-                    top = greater(top, part)
-                    sum_ += part * 0.0
-        put(T, at_arg, top)
-        put(T, at_arg + 8, sum_)
-        for i in range(8):
-            if again == 0:
-                most = max(most, T[at_arg + i])
-            else:
-                found = max(found, T[at_arg + i])
-                wrong += T[at_arg + 8 + i]
-        if again == 0:
-            most = max(1e-2 * most, floor, 1e-300)
-    return found + wrong
 
 
 @leaf

@@ -29,13 +29,15 @@ SEVERAL = 1e3  # a row that is a sum of others with factors c has a pivot of ε 
 
 
 @leaf
-def eliminate(program, groups, K, T, at_front, at_block, at_diagonal, at_left, eps):
-    """Factor S into the panels in K; return ρ of pivots above `TINY`, and how many are not.
+def eliminate(program, order, begin, end, K, T, at_front, at_block, at_diagonal, at_left, eps):
+    """Factor some groups of S into the panels in K; return ρ of pivots above `TINY`, and how many are not.
 
+    `order` has the place of every group in the program.
     K has G and W⁻¹ where the program says, T is room: the front, blocks of a lump, what fronts leave, and the diagonal of S.
     """
-    least, tiny, at = 1.0, 0, 0
-    for _ in range(groups):
+    least, tiny = 1.0, 0
+    for k in range(begin, end):
+        at = order[k]
         m, n, count, lumps, children = program[at], program[at + 1], program[at + 2], program[at + 3], program[at + 4]
         panel, left, names = program[at + 5], at_left + program[at + 6], at + HEAD
         at = names + 8 * n
@@ -190,7 +192,14 @@ def _add_child(program, at, T, at_front, at_block, at_left):
 @leaf
 def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
     """r <- S⁻¹ r with the panels in K; `order` has the place of every group in the program."""
-    for k in range(groups):
+    way_ahead(program, order, 0, groups, K, T, at_r, at_block, at_sides)
+    way_behind(program, order, groups, K, T, at_r, at_block, at_sides)
+
+
+@leaf
+def way_ahead(program, order, begin, end, K, T, at_r, at_block, at_sides):
+    """The first half of a solution, of some groups."""
+    for k in range(begin, end):
         at = order[k]
         m, n, lumps, children = program[at], program[at + 1], program[at + 3], program[at + 4]
         panel, names = program[at + 5], at + HEAD
@@ -223,6 +232,11 @@ def substitute(program, order, groups, K, T, at_r, at_block, at_sides):
             value, own = eight(T, side + 8 * p), panel + 8 * p * n
             for i in range(p + 1, n):
                 put(T, side + 8 * i, eight(T, side + 8 * i) - eight(K, own + 8 * i) * value)
+
+
+@leaf
+def way_behind(program, order, groups, K, T, at_r, at_block, at_sides):
+    """The second half, of all groups."""
     for k in range(groups - 1, -1, -1):
         at = order[k]
         m, n, panel, names = program[at], program[at + 1], program[at + 5], at + HEAD

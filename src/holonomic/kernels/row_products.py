@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..native.eight import add_to, collect, eight, put
 from ..native.marks import leaf, part, whole_at
 from ..native.written_out import entries, written_out
-from .eights import KIND, SHELF, clear
+from .eights import KIND, SHELF, clear, written_at
 from .elements import ROWS
 
 
@@ -72,27 +72,31 @@ def alike(m, many, widths):
 def times_G(kinds, n_kinds, O, u, at_u, r, at_r, T, at_arg, gamma):
     """r = G u, or G u + γ"""
     for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] < ROWS:
-            continue
-        many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
-        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
-        at, to, form = kinds[base + 7] + 24 * m, at_r + kinds[base + 12], alike(m, many, widths)
-        for g in range(kinds[base + 13]):
-            end, place = 24 * g * many + 16, at_arg
-            if form > 0 and starts[end] < 0 and starts[end + 24] < 0:
-                _joined(form, O, at, u, at_u + ~starts[end], at_u + ~starts[end + 24], r, to, gamma)
-                at += written
-                to += 8 * m
-                continue
-            for j in range(many):
-                collect(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place)
-                place += 8 * widths[3 * j + 2]
-            _times(m, columns, O, at, T, at_arg, r, to)
-            for i in range(m if gamma else 0):
-                put(r, to + 8 * i, eight(r, to + 8 * i) + eight(O, at - 8 * (m - i)))
+        if kinds[KIND * k] >= ROWS:
+            times_G_of(kinds, KIND * k, O, u, at_u, r, at_r, T, at_arg, gamma, 0, kinds[KIND * k + 13])
+
+
+@leaf
+def times_G_of(kinds, base, O, u, at_u, r, at_r, T, at_arg, gamma, begin, end):
+    """The same of some groups of one kind of rows."""
+    many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
+    starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
+    at, to, form = kinds[base + 7] + 24 * m + written * begin, at_r + kinds[base + 12] + 8 * m * begin, alike(m, many, widths)
+    for g in range(begin, end):
+        one, place = 3 * g * many + 2, at_arg
+        if form > 0 and starts[one] < 0 and starts[one + 3] < 0:
+            _joined(form, O, at, u, at_u + ~starts[one], at_u + ~starts[one + 3], r, to, gamma)
             at += written
             to += 8 * m
+            continue
+        for j in range(many):
+            collect(u, starts, written_at(starts, one + 3 * j), at_u, widths[3 * j + 2], T, place)
+            place += 8 * widths[3 * j + 2]
+        _times(m, columns, O, at, T, at_arg, r, to)
+        for i in range(m if gamma else 0):
+            put(r, to + 8 * i, eight(r, to + 8 * i) + eight(O, at - 8 * (m - i)))
+        at += written
+        to += 8 * m
 
 
 @part
@@ -130,31 +134,35 @@ def times_GT(kinds, n_kinds, O, r, at_r, u, at_u, n, T, at_arg):
     """u = Gᵀ r"""
     clear(u, at_u, n)
     for k in range(n_kinds):
-        base = KIND * k
-        if kinds[base] < ROWS:
-            continue
-        count, many, m, written, columns = kinds[base + 2], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
-        starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
-        at, of, form = kinds[base + 7] + 24 * m, at_r + kinds[base + 12], alike(m, many, widths)
-        for g in range(kinds[base + 13]):
-            end, place, some = 24 * g * many + 16, at_arg, (count - g - 1) // kinds[base + 13] + 1
-            if form > 0 and some == 8 and starts[end] < 0 and starts[end + 24] < 0:
-                one, other = at_u + ~starts[end], at_u + ~starts[end + 24]
-                if form == 1:
-                    joined_back_2_3(O, at, r, of, u, one, other)
-                elif form == 2:
-                    joined_back_3_6(O, at, r, of, u, one, other)
-                else:
-                    joined_back_5_6(O, at, r, of, u, one, other)
-                at += written
-                of += 8 * m
-                continue
-            _transposed_times(m, columns, O, at, r, of, T, at_arg)
-            for j in range(many):
-                add_to(u, starts, end + 24 * j, at_u, widths[3 * j + 2], T, place, some)
-                place += 8 * widths[3 * j + 2]
+        if kinds[KIND * k] >= ROWS:
+            add_GT_of(kinds, KIND * k, O, r, at_r, u, at_u, T, at_arg, 0, kinds[KIND * k + 13])
+
+
+@leaf
+def add_GT_of(kinds, base, O, r, at_r, u, at_u, T, at_arg, begin, end):
+    """u += Gᵀ r of some groups of one kind of rows."""
+    count, many, m, written, columns = kinds[base + 2], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
+    starts, widths = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1)
+    at, of, form = kinds[base + 7] + 24 * m + written * begin, at_r + kinds[base + 12] + 8 * m * begin, alike(m, many, widths)
+    for g in range(begin, end):
+        first, place, some = 3 * g * many + 2, at_arg, (count - g - 1) // kinds[base + 13] + 1
+        if form > 0 and some == 8 and starts[first] < 0 and starts[first + 3] < 0:
+            one, other = at_u + ~starts[first], at_u + ~starts[first + 3]
+            if form == 1:
+                joined_back_2_3(O, at, r, of, u, one, other)
+            elif form == 2:
+                joined_back_3_6(O, at, r, of, u, one, other)
+            else:
+                joined_back_5_6(O, at, r, of, u, one, other)
             at += written
             of += 8 * m
+            continue
+        _transposed_times(m, columns, O, at, r, of, T, at_arg)
+        for j in range(many):
+            add_to(u, starts, written_at(starts, first + 3 * j), at_u, widths[3 * j + 2], T, place, some)
+            place += 8 * widths[3 * j + 2]
+        at += written
+        of += 8 * m
 
 
 @part
@@ -171,68 +179,80 @@ def _transposed_times(m, columns, O, at, r, at_r, u, at_u):
 def over_weights(shelves, n_shelves, O, u, at_u, v, at_v, less, at_from):
     """v = W⁻¹ u, lump by lump, or, with `less`, what stands at `at_from` in v less this. Where W⁻¹ is diagonal, v may be u."""
     for k in range(n_shelves):
-        own = SHELF * k
-        width, place, W, step, full = shelves[own + 3], shelves[own + 6], shelves[own + 7], 8 * shelves[own + 8], shelves[own + 9]
-        for _ in range(shelves[own]):
-            if full == 0:
-                for i in range(width):
-                    total = eight(O, W + 8 * i) * eight(u, at_u + place + 8 * i)
-                    put(v, at_v + place + 8 * i, eight(v, at_from + place + 8 * i) - total if less else total)
-            else:
-                for i in range(width):
-                    row = W + 8 * i * width
-                    total = eight(O, row) * eight(u, at_u + place)
-                    for j in range(1, width):
-                        total += eight(O, row + 8 * j) * eight(u, at_u + place + 8 * j)
-                    put(v, at_v + place + 8 * i, eight(v, at_from + place + 8 * i) - total if less else total)
-            place += 8 * width
-            W += step
+        over_weights_of(shelves, SHELF * k, O, u, at_u, v, at_v, less, at_from, 0, shelves[SHELF * k])
 
 
 @leaf
-def diagonal_of_S(kinds, n_kinds, shelves, weights_of, O, T, at_arg, at_diagonal):
-    """The diagonal of G W⁻¹ Gᵀ. `weights_of` has, for the ends of all elements with rows, whether W⁻¹ is whole, and its places."""
-    at_ends = 0
+def over_weights_of(shelves, own, O, u, at_u, v, at_v, less, at_from, begin, end):
+    """The same of some groups of one shelf."""
+    width, place, W, step, full = shelves[own + 3], shelves[own + 6], shelves[own + 7], 8 * shelves[own + 8], shelves[own + 9]
+    place += 8 * width * begin
+    W += step * begin
+    for _ in range(begin, end):
+        if full == 0:
+            for i in range(width):
+                total = eight(O, W + 8 * i) * eight(u, at_u + place + 8 * i)
+                put(v, at_v + place + 8 * i, eight(v, at_from + place + 8 * i) - total if less else total)
+        else:
+            for i in range(width):
+                row = W + 8 * i * width
+                total = eight(O, row) * eight(u, at_u + place)
+                for j in range(1, width):
+                    total += eight(O, row + 8 * j) * eight(u, at_u + place + 8 * j)
+                put(v, at_v + place + 8 * i, eight(v, at_from + place + 8 * i) - total if less else total)
+        place += 8 * width
+        W += step
+
+
+@leaf
+def diagonal_of_S(kinds, n_kinds, weights_of, O, T, at_arg, at_diagonal):
+    """The diagonal of G W⁻¹ Gᵀ. `weights_of` has the places of W⁻¹ of the ends of all elements with rows."""
     for k in range(n_kinds):
         base = KIND * k
-        if kinds[base] < ROWS:
-            continue
-        many, m, written, columns = kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
-        widths = whole_at(kinds[base + 14], 1)
-        at, to, form = kinds[base + 7] + 24 * m, at_diagonal + kinds[base + 12], alike(m, many, widths)
-        for _ in range(kinds[base + 13]):
-            plain = form > 0 and weights_of[at_ends] == 0 and weights_of[at_ends + 9] == 0
-            if plain and weights_of[at_ends + 1] < 0 and weights_of[at_ends + 10] < 0:
-                one, other = ~weights_of[at_ends + 1], ~weights_of[at_ends + 10]
-                if form == 1:
-                    diagonal_2_3(O, at, one, other, T, to)
-                elif form == 2:
-                    diagonal_3_6(O, at, one, other, T, to)
-                else:
-                    diagonal_5_6(O, at, one, other, T, to)
-                at_ends += 18
-                at += written
-                to += 8 * m
-                continue
-            column = 0
-            for j in range(many):
-                width, full = widths[3 * j + 2], weights_of[at_ends]
-                collect(O, weights_of, at_ends + 1, 0, width * width if full else width, T, at_arg)
-                for i in range(m):
-                    row = at + 8 * (i * columns + column)
-                    total = eight(O, row) * 0.0
-                    for c in range(width):
-                        if full == 0:
-                            total += eight(O, row + 8 * c) * eight(T, at_arg + 8 * c) * eight(O, row + 8 * c)
-                        else:
-                            part = eight(T, at_arg + 8 * c * width) * eight(O, row)
-                            for d in range(1, width):
-                                part += eight(T, at_arg + 8 * (c * width + d)) * eight(O, row + 8 * d)
-                            total += eight(O, row + 8 * c) * part
-                    if j > 0:
-                        total += eight(T, to + 8 * i)
-                    put(T, to + 8 * i, total)
-                column += width
-                at_ends += 9
+        if kinds[base] >= ROWS:
+            diagonal_of(kinds, base, weights_of, O, T, at_arg, at_diagonal, 0, kinds[base + 13])
+
+
+@leaf
+def diagonal_of(kinds, base, weights_of, O, T, at_arg, at_diagonal, begin, end):
+    """The same of some groups of one kind of rows."""
+    whole, many, m, written, columns = kinds[base + 8], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6], kinds[base + 15]
+    widths = whole_at(kinds[base + 14], 1)
+    at, to, form = kinds[base + 7] + 24 * m, at_diagonal + kinds[base + 12] + 8 * m * begin, alike(m, many, widths)
+    at += written * begin
+    ends = kinds[base + 20] + many * begin
+    for _ in range(begin, end):
+        if form > 0 and whole == 0 and weights_of[ends] < 0 and weights_of[ends + 1] < 0:
+            one, other = ~weights_of[ends], ~weights_of[ends + 1]
+            if form == 1:
+                diagonal_2_3(O, at, one, other, T, to)
+            elif form == 2:
+                diagonal_3_6(O, at, one, other, T, to)
+            else:
+                diagonal_5_6(O, at, one, other, T, to)
+            ends += 2
             at += written
             to += 8 * m
+            continue
+        column = 0
+        for j in range(many):
+            width, full = widths[3 * j + 2], (whole >> j) & 1
+            collect(O, weights_of, written_at(weights_of, ends), 0, width * width if full else width, T, at_arg)
+            for i in range(m):
+                row = at + 8 * (i * columns + column)
+                total = eight(O, row) * 0.0
+                for c in range(width):
+                    if full == 0:
+                        total += eight(O, row + 8 * c) * eight(T, at_arg + 8 * c) * eight(O, row + 8 * c)
+                    else:
+                        part = eight(T, at_arg + 8 * c * width) * eight(O, row)
+                        for d in range(1, width):
+                            part += eight(T, at_arg + 8 * (c * width + d)) * eight(O, row + 8 * d)
+                        total += eight(O, row + 8 * c) * part
+                if j > 0:
+                    total += eight(T, to + 8 * i)
+                put(T, to + 8 * i, total)
+            column += width
+            ends += 1
+        at += written
+        to += 8 * m

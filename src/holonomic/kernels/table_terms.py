@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from ..errors import NOT_FINITE, OK
+from ..native.eight import eight, put
 from ..native.marks import inner, kernel, leaf, numbers_at, whole_at
-from .eights import SHELF, clear, out_of_places, rates, rows_of, see, start_forces
-from .table_operators import OPERATOR, bent_rows, call_room, elements_at, end_call, forces_of_rows, in_line
+from .eights import KIND, SHELF, bend_rows, clear, out_of_places, rates, rows_of, see
+from .elements import BODY, ROWS
+from .table_operators import OPERATOR, call_room, elements_at, end_call, in_line
+from .table_products import pulls_of
+
+
+@leaf
+def add_own_forces(kinds, base, shelves, O, T, at_f):
+    """Forces of bodies by themselves: gravity, gyroscopic torques."""
+    own = SHELF * kinds[base + 16]
+    width, to = shelves[own + 2], at_f + shelves[own + 5]
+    at = kinds[base + 7] + 8 * (width * width if kinds[base + 8] else width)
+    for _ in range(kinds[base + 13]):
+        for i in range(width):
+            put(T, to + 8 * i, eight(T, to + 8 * i) + eight(O, at + 8 * i))
+        to += 8 * width
+        at += 8 * kinds[base + 6]
 
 
 @leaf
@@ -57,11 +73,11 @@ def masses_of(shelves, n_shelves, from_v, nv, O, T, at_name, at_block, M, at):
 def table_terms(context, mode, t, a, b, data, out):
     """TERMS: (q', M, f, G, γ), matrices row by row."""
     head = see(numbers_at(context, 1))
-    address = call_room(head, context)
+    address = call_room(head)
     if address == 0:
         return NOT_FINITE
     _terms(head, in_line(address), t, numbers_at(a, 1), numbers_at(data, 1), numbers_at(out, 1))
-    end_call(head, context, address)
+    end_call(head, address)
     return OK
 
 
@@ -75,7 +91,12 @@ def _terms(head, address, t, x, data, out):
     at_G = at_f + nv
     clear(T, head.at_f, head.places_v)
     elements_at(head, address, t, x, data, T, O)
-    start_forces(kinds, head.n_kinds, shelves, O, T, head.at_f)
+    for k in range(head.n_kinds):
+        base = KIND * k
+        if kinds[base] == BODY:
+            add_own_forces(kinds, base, shelves, O, T, head.at_f)
+        elif kinds[base] >= ROWS:
+            bend_rows(kinds, base, O, data[head.at_gains], data[head.at_gains + 1], 0, kinds[base + 13])
     out_of_places(into_v, from_v, T, head.at_f, out, at_f, head.places_v)
     plain = rates(kinds, head.n_kinds, shelves, O, T, head.at_v, head.at_b)
     from_q = whole_at(head.from_q, 1)
@@ -84,8 +105,7 @@ def _terms(head, address, t, x, data, out):
     for i in range(n):
         clear(T, head.at_r, head.places_rows)
         T[head.at_r + from_rows[i]] = 1.0
-        forces_of_rows(head, O, head.at_r, T, head.at_a)
+        pulls_of(head, O, head.at_r, T, head.at_a)
         out_of_places(into_v, from_v, T, head.at_a, out, at_G + i * nv, head.places_v)
-    bent_rows(head, kinds, O, data)
     rows_of(kinds, head.n_kinds, O, 2, T, head.at_r)
     out_of_places(into_rows, from_rows, T, head.at_r, out, at_G + n * nv, head.places_rows)

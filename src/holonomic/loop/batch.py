@@ -171,7 +171,7 @@ def enter_jump(m, model, run, loop, record, events, forward, tables):
     run.evaluated = 1
     if size.n_switches > 0:
         arm_switches(model, run, loop.state, events)
-    if run.rows > 0 and record.save_t[run.saved - 1] == run.t:
+    if run.rows > 0 and run.saved > 0 and record.save_t[run.saved - 1] == run.t:
         for i in range(size.nk):
             record.k[run.rows - 1, i] = K[0, size.nq + i]
     return OK

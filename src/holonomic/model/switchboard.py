@@ -53,6 +53,10 @@ class SwitchName:
     sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
     alike: int = 0  # a number that those have whose function is the same, but for its sign, which is that of the number; or 0
 
+    def behind(self, others: int) -> SwitchName:
+        """The same switch of another element: its number is none of so many others."""
+        return replace(self, alike=self.alike + (others if self.alike > 0 else -others)) if self.alike else self
+
     def __str__(self) -> str:
         return f'"{self.text}" in {self.role}, line {self.line}'
 

@@ -216,8 +216,11 @@ class Collector:
         ties = ties_of_point_masses(m)
         ties = tuple(each[flat | (ties[1] < 0)] for each in ties)  # in space a rotation has no lump to share
         self.lumps, self.lump_of = lumps_of(len(m.bodies), *ties[:2])
+        by_v, by_q = self._weights(1), self._weights(0)
+        if all(np.array_equal(one, other) for one, other in zip(by_v, by_q, strict=True)):
+            by_q = by_v
         self.collection = Collection(
-            self.lumps, self.kit.NQ, self.kit.NV, known.places, self._weights(1), self._weights(0),
+            self.lumps, self.kit.NQ, self.kit.NV, known.places, by_v, by_q,
             np.concatenate([q, *(state.start for state in m.states.values())]), known.values,
         )  # fmt: skip
         self.collection.states = tuple(len(state.start) for state in m.states.values())

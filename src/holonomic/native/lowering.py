@@ -17,7 +17,9 @@ from types import ModuleType
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, codegen, cpu
+from numba.core import types as numba_types
 from numba.core.registry import cpu_target
+from numba.np import arrayobj
 
 from . import abi, types
 from .marks import MARKED, Inner, Kernel, Leaf
@@ -61,6 +63,11 @@ done:
 """  # noqa: E501  a line of LLVM
 
 
+def as_it_is(context, builder, kind, index, size):
+    """An index: none of our kernels counts from the end, and to ask for that takes several instructions each time."""
+    return context.cast(builder, index, kind, numba_types.intp)
+
+
 def front_end_only() -> None:
     """Let Numba lower functions in this process and do nothing else with them."""
     library = codegen.CPUCodeLibrary
@@ -76,6 +83,7 @@ def front_end_only() -> None:
     library.add_linking_library = lambda self, other: self._linking_libraries.append(other)
     cpu.CPUContext.create_cpython_wrapper = lambda *given, **named: None
     cpu.CPUContext.create_cfunc_wrapper = lambda *given, **named: None
+    arrayobj.fix_integer_index = as_it_is
     cpu.CPUContext.get_executable = lambda *given: list().append  # by which Numba knows a function: another each time
 
 
