@@ -184,7 +184,7 @@ class TableSystem(Operators):
             self._arranged.append(known)
         return known.operators
 
-    def moves(self, metric, mass_at) -> dict[Fn, Operator]:
+    def moves(self, metric, mass_at) -> dict[Fn, Operator | None]:
         if self.collection.whole and mass_at == "VEL" and metric != "mass":
             return self._moved_by_fronts(metric)
         c = self._measured(metric, mass_at)
@@ -205,12 +205,12 @@ class TableSystem(Operators):
         self._open(c, room)
         return Arranged(c, (metric, mass_at), made, by_v, by_q, [])
 
-    def _moved_by_fronts(self, metric) -> dict[Fn, Operator]:
+    def _moved_by_fronts(self, metric) -> dict[Fn, Operator | None]:
         """Moves of velocities along M⁻¹Gᵀ from the whole matrix; those of positions as without it."""
         plain = self.operators(None) if metric is None else self.moves(metric, None)
         level = "POS" if self._own_positions(self.collection) else "VEL"
         positions = {Fn[f"POS_{part}"]: plain[Fn[f"{level}_{part}"]] for part in ("FACTOR", "SOLVE", "TANGENT", "INVERSE")}
-        return positions | self._of_fronts(self.collection).by_mass()
+        return positions | {Fn.VEL_INVERSE: None} | self._of_fronts(self.collection).by_mass()  # its factors give no μ
 
     def _measured(self, metric, mass_at) -> Collection:
         """The tables, where they know a metric."""

@@ -121,8 +121,8 @@ class Operators:
         """Return EVENTS and EVENT_RATES of events, whose operators are given where there are any, and behind them of switches."""
         raise NotImplementedError(f"{type(self).__name__} does not say what is watched of its switches")
 
-    def moves(self, metric: str | tuple[float, ...] | None, mass_at: str | None) -> dict[Fn, Operator]:
-        """Return the operators of moves onto the rows, POS_* and VEL_*, in another metric.
+    def moves(self, metric: str | tuple[float, ...] | None, mass_at: str | None) -> dict[Fn, Operator | None]:
+        """Return the operators of moves onto the rows, POS_* and VEL_*, in another metric; None for those that there are not.
 
         `metric`: None, that of the operators' own; "mass"; or weights of (q, v). At the level `mass_at`, "POS" or "VEL", it is
         "mass" in any case.
@@ -326,7 +326,7 @@ class OperatorModel(ModelBase):
         if variant.events or variant.switching:
             events = self._watching(variant.events) if variant.events else {}
             there |= self.system.watching(events) if variant.switching else events
-        missing = [fn.name for fn in wanted if self._really(fn, variant) not in there]
+        missing = [fn.name for fn in wanted if there.get(self._really(fn, variant)) is None]
         if missing:
             raise IncompatibleMethods(f"{self.name} does not offer {', '.join(missing)}, which is needed here.")
         fns: list = [None if self.interpreted else 0] * (2 * N_FUNCTIONS)
