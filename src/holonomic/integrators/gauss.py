@@ -23,7 +23,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
@@ -76,6 +75,8 @@ def table(stages: int) -> np.ndarray:
 
 def exact_table(stages: int) -> list:
     """The same without rounding, but for the numbers of Newton's matrix, where doubles are enough."""
+    from fractions import Fraction  # when it is needed: it imports decimal
+
     inside = np.array([*map(Fraction, looked_at(stages))])
     return [*np.concatenate(numbers_of(exact_nodes(stages), inside, *eigenvectors(stages)))]
 
@@ -111,6 +112,8 @@ def looked_at(stages: int) -> np.ndarray:
 
 def exact_nodes(stages: int) -> np.ndarray:
     """c to 2⁻²⁰⁰, in order: zeros of Legendre's polynomial by Newton's method."""
+    from fractions import Fraction
+
     found = []
     for start in np.polynomial.legendre.leggauss(stages)[0]:
         x = Fraction(float(start))
