@@ -228,14 +228,3 @@ def test_a_process_beside_that_fails_is_not_asked_again(monkeypatch):
     assert not state.by_tables
     monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "0")
     assert not tiers.may_fork()
-
-
-@beside
-def test_what_the_parent_could_not_keep_is_no_failure_of_the_process_beside(monkeypatch):
-    monkeypatch.setenv("HOLONOMIC_COMPILE_BESIDE", "1")
-    monkeypatch.setitem(machine_code._memory, "a model that was nowhere to be kept", b"")
-    state = Tiers(1000, 2)
-    state.lost = state.cost / 2
-    state.compile_beside(lambda: None)
-    wait(lambda: state.beside.ended)
-    assert state.beside.succeeded

@@ -23,7 +23,6 @@ from ..kernels.newton_memory import LOADED
 from ..model.call_by_name import wanted
 from ..model.collector_pause import collector_paused
 from ..model.extra_states import Extras
-from ..model.names_in_order import IndicesInOrder, NamesInOrder, NumberedNames, NumbersInOrder
 from ..model.system import System
 from .element_reader import Reader, Remaker
 from .joint import Force
@@ -34,8 +33,6 @@ from .lower import (
     mass_keys,
     masses_of_bodies,
     potential_function,
-    shape_masses,
-    sizes_of_bodies,
     ties_of_point_masses,
     total_force,
 )
@@ -44,6 +41,7 @@ from .results import Resolver
 from .row_layout import RowLayout, body_names, coordinate_kinds, in_order, row_labels
 from .series import BodySeries, ElementSeries
 from .state_methods import seen
+from .table_numbers import Numbers
 
 CHECKED = 100  # bodies up to which one without inertia is looked at, whether joints let it turn
 CARRIED = 100  # joints of one body from which on accelerations come from the whole matrix: without the body they are all coupled
@@ -128,61 +126,6 @@ def collect(m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying=(
     """Put all elements of a mechanism into tables."""
     with collector_paused():
         return Collector(m, known, q, readers, varying).collection
-
-
-class Numbers:
-    """Numbers of the tables of a mechanism: its parameters, the sizes of bodies, and the masses for which inertias are stated.
-
-    Attributes
-    ----------
-    params : mapping
-        By name: a dictionary, or in order where there are series.
-    places : mapping
-        Where each stands.
-    size, stated : array
-        Where the size of each body stands, and the mass for which its inertia is stated, -1: none.
-    """
-
-    def __init__(self, m):
-        sizes, ties = sizes_of_bodies(m), _follow_masses(m)
-        n = len(m.params)
-        self.size = n + np.arange(len(sizes))
-        self.stated = np.where(ties, n + len(sizes) + np.cumsum(ties) - 1, -1)
-        if not m.bodies.series and not m.params.columns:
-            self.params: Any = m.params.as_dict()
-            self.params |= {f"{name}.size": size for name, size in zip(m.bodies, sizes.tolist(), strict=True)} | shape_masses(m)
-            self.values = np.array(list(self.params.values()), dtype=float)
-            self.places: Any = {name: place for place, name in enumerate(self.params)}
-            return
-        first = m.params.in_order()
-        self.values = np.concatenate([first.flat, sizes, masses_of_bodies(m)[ties]])
-        names = [*first.names.pieces, *body_names(m.bodies, "", (".size",)), *_stated_names(m)]
-        self.params = NumbersInOrder(NamesInOrder(names), self.values)
-        self.places = IndicesInOrder(self.params.names)
-
-
-def _follow_masses(m) -> np.ndarray:
-    """Of which bodies the inertia grows with the mass."""
-
-    def of_series(series: BodySeries) -> np.ndarray:
-        found = np.full(series.count, bool(series.columns.ties))
-        found[list(series.columns.loose)] = False
-        return found
-
-    return m.bodies.columns(lambda body: bool(m.params.tied_to(f"{body.name}.mass")), of_series, bool)
-
-
-def _stated_names(m) -> list[Any]:
-    """Names of the masses for which inertias are stated, as pieces of `NamesInOrder`."""
-    found: list[Any] = []
-    for each in m.bodies.in_order:
-        if isinstance(each, BodySeries) and not each.columns.loose:
-            if each.columns.ties:
-                found.append(NumberedNames(each.stem, each.first, each.count, (".shape mass",)))
-            continue
-        names = each.names.all() if isinstance(each, BodySeries) else each
-        found.append([f"{name}.shape mass" for name in names if m.params.tied_to(f"{name}.mass")])
-    return found
 
 
 class SeriesReader(Reader):

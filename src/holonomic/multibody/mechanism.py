@@ -15,7 +15,7 @@ from ..model.names_in_order import NumbersInOrder
 from ..running.tiers import Tiers
 from . import plane, space
 from . import shapes as sh
-from .as_tables import Numbers, to_tables
+from .as_tables import to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
 from .drive_methods import DriveMethods
@@ -29,6 +29,7 @@ from .parameters import Parameters, positive
 from .series import DrawnBodies, DrawnParts
 from .series_methods import SeriesMethods
 from .state_methods import NamedState, StateMethods, seen
+from .table_numbers import Numbers
 
 FOREIGN = {
     "rest": "length", "rest_length": "length", "free_length": "length", "natural_length": "length", "k": "stiffness",
