@@ -14,6 +14,7 @@ from .kinds import Function, Kind
 if TYPE_CHECKING:
     from ..model.switchboard import SwitchName
 
+SMALL = np.iinfo(np.int32).max
 MOST_SWITCHES = 100  # of a mechanism that are followed
 SWITCHED_NUMBERS = 4_000_000  # switches times numbers of a state: rows of events, for which there is room, are 64 for each
 
@@ -42,6 +43,12 @@ class BodyLumps(Sequence):
     def of(self, lumps: np.ndarray) -> np.ndarray:
         """Bodies of lumps of one size, row by row."""
         return self.bodies[self.starts[lumps][:, None] + np.arange(self.sizes[lumps[0]])]
+
+
+def fitting(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Whole numbers, one after the other, in the half of the room where they fit."""
+    small = all(part.max(initial=0) <= SMALL and part.min(initial=0) >= -SMALL for part in parts)
+    return np.concatenate([part.astype(np.int32 if small else np.int64) for part in parts])
 
 
 class KindTable:
@@ -87,8 +94,7 @@ class KindTable:
     def settle(self) -> None:
         """Put all elements into one table."""
         self._close()
-        ends, slots, first = (np.concatenate(each) for each in zip(*self._parts, strict=True))
-        self.ends, self.slots, self.first = ends, slots, first
+        self.ends, self.slots, self.first = (fitting(each) for each in zip(*self._parts, strict=True))
         self._parts.clear()
 
 
@@ -291,12 +297,16 @@ class Shared:
 
     def __init__(self):
         self._known: dict[tuple, np.ndarray] = {}
+        self._those: set[int] = set()  # which arrays these are
 
     def one(self, array: np.ndarray) -> np.ndarray:
         """This array, or one that is equal to it."""
+        if id(array) in self._those:
+            return array
         flat = array.reshape(-1).view(np.int64)
         key = (array.dtype.char, array.shape, int(np.bitwise_xor.reduce(flat)), int(flat.sum()))
         known = self._known.setdefault(key, array)
+        self._those.add(id(known))
         return known if known is array or np.array_equal(known, array) else array
 
 
