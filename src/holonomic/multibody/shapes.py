@@ -6,6 +6,7 @@ of a planar shape is that of a thin slice about the normal of the plane.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -73,11 +74,12 @@ def rod(start, end, mass: float | None = None, *, width: float | None = None) ->
         For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     start, end = point(start, "start of a rod"), point(end, "end of a rod", len(start))
-    length = _positive(float(np.linalg.norm(np.subtract(end, start))), "the length of a rod")
+    whole = np.subtract(end, start)
+    length = _positive(math.sqrt(whole.dot(whole)), "the length of a rod")
     outline = {"length": length, "width": length / 15 if width is None else _positive(width, "width of a rod")}
     centre = tuple((a + b) / 2 for a, b in zip(start, end, strict=True))
     across = length**2 / 12
-    along = np.subtract(end, start) / length
+    along = whole / length
     inertia = across if len(start) == 2 else np.diag([outline["width"] ** 2 / 8, across, across])
     return Shape("rod", _mass(mass, "rod"), centre, _axes_along_x(along), inertia, length / 2, outline)
 
