@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -155,6 +156,7 @@ class Collection:
     switches: tuple[SwitchName, ...] = ()  # that are followed, element after element
     _constants: list[Any] = field(default_factory=list)
     _n_constants: int = 0
+    _places: dict[Any, int] = field(default_factory=dict)  # of constants that stand by themselves
 
     @property
     def n_rows(self) -> int:
@@ -217,10 +219,14 @@ class Collection:
         self.orders.clear()
 
     def constant(self, value: float) -> int:
-        """Place in data of a constant."""
-        self._constants.append(value)
-        self._n_constants += 1
-        return len(self.values) + self._n_constants - 1
+        """Place in data of a constant; equal ones share one."""
+        key = value or repr(value)  # zeros have a sign
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self.values) + self._n_constants
+            self._constants.append(float(value))
+            self._n_constants += 1
+        return place
 
     def constants(self, values: np.ndarray) -> np.ndarray:
         """Places in data of many constants; equal ones share one."""
@@ -288,8 +294,11 @@ class Collection:
                 if value not in self._shared:
                     self._shared[value] = self.constant(value)
         self._number_switches()
-        self.numbers = np.concatenate([np.zeros(0), *map(np.atleast_1d, self._constants)])
+        alike = itertools.groupby(self._constants, lambda value: type(value) is float)
+        runs = [[np.array(list(some))] if single else some for single, some in alike]
+        self.numbers = np.concatenate([np.zeros(0), *itertools.chain.from_iterable(runs)])
         self._constants.clear()
+        self._places.clear()
 
 
 class Shared:

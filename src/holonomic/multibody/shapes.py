@@ -17,6 +17,7 @@ from ..errors import BadArgument
 from ..model.call_by_name import says_what_it_takes
 from ..model.given_numbers import LOOKS_LIKE_ONE, TRUTH, floats
 from .parameters import number
+from .small_vectors import cross
 
 
 @dataclass(frozen=True)
@@ -317,12 +318,12 @@ def axes_from(direction, second=None) -> np.ndarray:
     second = second_axis(x) if second is None else second
     y = np.asarray(second, dtype=float) - x * float(np.dot(second, x))
     y = y / np.linalg.norm(y)
-    return np.array([x, y, np.cross(x, y)]).T
+    return np.array([x, y, cross(x.tolist(), y.tolist())]).T
 
 
 def second_axis(x) -> np.ndarray:
     """A direction for the second axis: level where that makes sense, so for x in the x-y plane it lies in that plane."""
-    return np.cross((0.0, 0.0, 1.0), x) if abs(x[2]) < 0.9 else np.array((0.0, 1.0, 0.0))
+    return np.array(cross((0.0, 0.0, 1.0), x) if abs(x[2]) < 0.9 else (0.0, 1.0, 0.0))
 
 
 def _direction(given, what: str):
