@@ -212,7 +212,8 @@ class NewtonTables:
         heights, n_lumps, n_nodes = self.heights, self.c.n_lumps, len(self.heights)
         freedom, held = held_by_lumps(self, L)
         low, high = np.minimum(row_node, col_node), np.maximum(row_node, col_node)
-        keys = np.unique((low * n_nodes + high)[low < high])
+        keys = np.sort((low * n_nodes + high)[low < high])
+        keys = keys[np.diff(keys, prepend=-1) > 0]  # not np.unique, whose hashes take longer
         waiting = np.zeros(n_nodes, dtype=bool)
         waiting[n_lumps + self.node_of[: self.n_lam][self.waits]] = True
         order = saddle_order(self.orders, np.stack(np.divmod(keys, n_nodes), axis=1), freedom, held, waiting)
