@@ -111,10 +111,9 @@ class Collection:
         Coordinates and velocities of one body.
     params : mapping
         Places of parameters in data, by name.
-    weights : (places, factors)
-        By what each velocity is weighed in projections: the factor times the square of what stands at the place in data, -1: 1.
-    weights_q : (places, factors)
-        The same for coordinates.
+    weigh : function
+        Places and factors by what each coordinate (0) or velocity (1) is weighed in projections: the factor times the square of
+        what stands at the place in data, -1: 1.
     start, values : array
         Coordinates at which it was drawn; parameters at that time.
 
@@ -134,8 +133,7 @@ class Collection:
     nq: int
     nv: int
     params: Mapping[str, int]
-    weights: tuple[np.ndarray, np.ndarray]
-    weights_q: tuple[np.ndarray, np.ndarray]
+    weigh: Callable[[int], tuple[np.ndarray, np.ndarray]]
     start: np.ndarray  # coordinates at which it was drawn
     values: np.ndarray  # parameters at that time
     tables: list[KindTable] = field(default_factory=list)
@@ -181,8 +179,8 @@ class Collection:
     def weights_of(self, by: str) -> tuple[np.ndarray, np.ndarray]:
         """Places and factors of the metric of columns: velocities, coordinates, or the whole state."""
         if by != "x":
-            return self.weights if by == "v" else self.weights_q
-        places, factors = (np.concatenate(each) for each in zip(self.weights_q, self.weights, strict=True))
+            return self.weigh(int(by == "v"))
+        places, factors = (np.concatenate(each) for each in zip(self.weigh(0), self.weigh(1), strict=True))
         return places, factors
 
     @property
@@ -295,7 +293,7 @@ class Collection:
                     self._shared[value] = self.constant(value)
         self._number_switches()
         alike = itertools.groupby(self._constants, lambda value: type(value) is float)
-        runs = [[np.array(list(some))] if single else some for single, some in alike]
+        runs = [[np.array(list(some))] if single else list(some) for single, some in alike]
         self.numbers = np.concatenate([np.zeros(0), *itertools.chain.from_iterable(runs)])
         self._constants.clear()
         self._places.clear()

@@ -56,7 +56,8 @@ class SharedRoom:
         room = at_known + known + 2 * LINE
         own = np.empty(room)
         begin = -own.ctypes.data % (8 * LINE) // 8  # see `in_line`
-        own[begin + self._call : begin + at_known + known] = np.nan  # which no data are
+        # which no data are, nor a time of making; what nobody calls is never touched
+        own[begin + at_known] = own[[begin + self._call + place - LINE for place in self._places.values()]] = np.nan
         own[begin + at_known - LINE] = 0.0
         spare = np.array([own.ctypes.data + 8 * begin])
         for context in self._contexts:

@@ -89,12 +89,20 @@ def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
 
 
 def shortened(x: np.ndarray) -> np.ndarray:
-    """Places that are `marked`, a word for eight: ~p where they follow one another, else where the eight are, behind all words."""
+    """Places that are `marked`, a word for eight: ~p where they follow one another, else where the eight are, behind all words.
+
+    Eight times the same place, as of a number that all elements share, stand there once.
+    """
     eights = x.reshape(-1, 8)
     words = eights[:, 0].copy()
-    apart = words >= 0
-    words[apart] = len(words) + 8 * np.arange(np.count_nonzero(apart))
-    return np.concatenate([words, eights[apart].ravel()])
+    apart = np.flatnonzero(words >= 0)
+    own = eights[apart]
+    same = whole_eights(own == own[:, :1])
+    values, which = np.unique(own[same, 0], return_inverse=True)
+    behind = len(words) + 8 * len(values)
+    words[apart[same]] = len(words) + 8 * which
+    words[apart[~same]] = behind + 8 * np.arange(len(apart) - len(which))
+    return np.concatenate([words, np.repeat(values, 8), own[~same].ravel()])
 
 
 def turned(into: np.ndarray) -> np.ndarray:
@@ -237,7 +245,7 @@ class _Arranged:
             given = c.weights_of(by)
             self._metric(given if metric is None else metric, np.ones(len(shelves.tables), dtype=bool))
         elif weights == "mass" and by == "q" and c.states:  # no projection moves them: W⁻¹ = 0
-            n = len(c.weights_q[0])
+            n = c.nq * c.n_bodies + c.n_states
             self._metric((np.full(n, -1), np.full(n, np.inf)), ~np.array(shelves.is_body))
         head.shelves, head.n_shelves = self.context.hold(self._shelf_words()), len(shelves.tables)
         if weights is not None:

@@ -130,7 +130,7 @@ class TableSystem(Operators):
     @property
     def content(self) -> str | None:
         c, digest = self.collection, hashlib.sha256()
-        arrays = [c.lumps.sizes, c.lumps.bodies, *c.weights, *c.weights_q, c.numbers]
+        arrays = [c.lumps.sizes, c.lumps.bodies, *c.weights_of("v"), *c.weights_of("q"), c.numbers]
         for table in [*c.tables, *([] if c.norms is None else [c.norms])]:
             kind = table.kind
             if kind.what == LOADED or any(function.calls for function in kind.functions.values()):

@@ -24,7 +24,7 @@ from .watch import Watch
 PACKAGE = __name__.partition(".")[0] + "."
 UNTRACED = ("params", "resolver", "metric", "drawing")  # fields of a system that do not enter its functions
 N_GAINS = 3  # places for gains at the end of data: one for each level of a residual
-MANY = 1000  # parameters, of which a digest is remembered in the place of all
+MANY = 1000  # parameters, of which a digest is remembered in the place of all, and data are made when they are asked for
 
 
 @dataclass(frozen=True)
@@ -280,10 +280,13 @@ class ModelBase:
 
     def data(self) -> np.ndarray:
         """Return the data array: parameters, numbers, inputs, invariants at the start, root of a Dae, modes, likeness, gains."""
-        return self._data.copy()
+        return self._data.copy() if self._n_params <= MANY else self._made_data()
 
     @cached_property
     def _data(self) -> np.ndarray:
+        return self._made_data()
+
+    def _made_data(self) -> np.ndarray:
         params = flatten_params({} if self.system.params is None else self.system.params)
         data = np.concatenate([params, self.numbers, np.zeros(self.data_places["gains"].stop - len(params) - len(self.numbers))])
         data[self.data_places["alike"]] = [switch.alike for switch in self.switches]

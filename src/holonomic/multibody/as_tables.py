@@ -159,11 +159,9 @@ class Collector:
         ties = ties_of_point_masses(m)
         ties = tuple(each[flat | (ties[1] < 0)] for each in ties)  # in space a rotation has no lump to share
         self.lumps, self.lump_of = lumps_of(len(m.bodies), *ties[:2])
-        by_v, by_q = self._weights(1), self._weights(0)
-        if all(np.array_equal(one, other) for one, other in zip(by_v, by_q, strict=True)):
-            by_q = by_v
         self.collection = Collection(
-            self.lumps, self.kit.NQ, self.kit.NV, known.places, by_v, by_q,
+            self.lumps, self.kit.NQ, self.kit.NV, known.places,
+            partial(weights_of, self.kit, known.size, sum(len(state.start) for state in m.states.values())),
             np.concatenate([q, *(state.start for state in m.states.values())]) if m.states else q, known.values,
         )  # fmt: skip
         self.collection.states = tuple(len(state.start) for state in m.states.values())
@@ -206,13 +204,6 @@ class Collector:
         self.collection.settle()
         carried = [table.ends.ravel() for table in self.collection.tables if table.kind.rows]
         self.collection.whole |= bool(carried) and int(np.bincount(np.concatenate(carried)).max()) > CARRIED
-
-    def _weights(self, which: int) -> tuple[np.ndarray, np.ndarray]:
-        """Places of sizes in data, -1: none, and factors: by what coordinates (0) or velocities (1) are weighed in projections."""
-        one, two = (np.array(self.kit.weights(size)[which]) for size in (1.0, 2.0))
-        places = np.where(one != two, self.known.size[:, None], -1)  # what grows with the size is a rotation
-        factors, states = np.tile(one, len(places)), 0 if which else sum(len(state.start) for state in self.m.states.values())
-        return np.append(places.ravel(), np.full(states, -1)), np.append(factors, np.ones(states))
 
     # elements
 
@@ -549,6 +540,14 @@ class Collector:
 
     def _lumps_of(self, bodies) -> list[tuple[int, ...]]:
         return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]
+
+
+def weights_of(kit, size: np.ndarray, n_states: int, which: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of sizes in data, -1: none, and factors: by what coordinates (0) or velocities (1) are weighed in projections."""
+    one, two = (np.array(kit.weights(each)[which]) for each in (1.0, 2.0))
+    places = np.where(one != two, size[:, None], -1)  # what grows with the size is a rotation
+    factors, states = np.tile(one, len(places)), 0 if which else n_states
+    return np.append(places.ravel(), np.full(states, -1)), np.append(factors, np.ones(states))
 
 
 def layout_of(states) -> tuple[tuple[str, int, int], ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState, NotFinite
 from ..model.call_by_name import Names, param_names, wanted
 from ..model.given_numbers import vector
+from ..model.names_in_order import NumbersInOrder
 from ..model.refusals import warn
 from ..results.states import State
 from .frames_met import refuse_turned, snapped
@@ -267,6 +268,9 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
     from .closing_tables import TableKinematics  # which makes a model
 
     tables = TableKinematics(m, begin)
+    known = tables.system.params
+    # tables have these numbers and more, in an array of their own: that of `k` goes
+    numbers = param_names(known.flat, known.places) if isinstance(known, NumbersInOrder) else k.p
     gaps = {name: gap for name, gap in tables.gaps(begin, CLOSED * k.size).items() if name in m.joints}
     if drawn:
         _refuse_large(m, k, begin, gaps)
@@ -280,7 +284,7 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
     if m.drives or gaps:
         tables = TableKinematics(m, q)
         q = tables.closed(q, CLOSED * k.size, k.size) if m.drives else q
-    return Assembly(q, tables.velocities(q), gaps, moved, turned, JointValues(m.joints.copy(), q, k.p))
+    return Assembly(q, tables.velocities(q), gaps, moved, turned, JointValues(m.joints.copy(), q, numbers))
 
 
 class JointValues(Mapping):
