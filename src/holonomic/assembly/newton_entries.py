@@ -103,7 +103,10 @@ def entries_of(made) -> list[np.ndarray]:
         inside = np.arange(len(lumps)) - (np.cumsum(widths) - widths)[lumps]
         ones = np.ones(len(lumps), dtype=np.int64)
         parts.append((lumps, inside, lumps, inside, ones, made.n_linear * ones, 0 * ones))
-    found = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    found, columns = [], [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    while columns:  # one goes as the next comes: all entries are the most memory that finding an order takes
+        found.append(np.concatenate(columns.pop(0)))
     # rows of constraints: from their numbers to nodes
     for one in (0, 2):
         row = found[one] < 0
@@ -112,7 +115,7 @@ def entries_of(made) -> list[np.ndarray]:
     keep = np.ones(len(found[0]), dtype=bool)
     for one in (0, 2):
         keep &= found[one + 1] >= 0  # of rows that are left out
-    return [each[keep] for each in found]
+    return found if keep.all() else [each[keep] for each in found]
 
 
 def ends_of(widths) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

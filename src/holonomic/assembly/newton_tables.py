@@ -21,7 +21,7 @@ from .saddle_order import saddle_order
 from .what_lumps_hold import held_by_lumps
 
 # what an order is found from
-FOUND_FROM = ("lumps", "moving", "widths", "turn_rows", "node_of", "inside_of", "heights", "names_of", "orders", "words", "names")
+FOUND_FROM = ("lumps", "moving", "widths", "turn_rows", "node_of", "inside_of", "heights", "names_of", "orders")
 
 
 class NewtonTables:
