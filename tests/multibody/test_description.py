@@ -10,7 +10,7 @@ def test_a_mechanism_says_what_it_is_made_of_by_kind():
     m.torsion_spring("B", stiffness=1.0)
     m.drive("A", speed=2.0)
     said = m.describe().splitlines()
-    starts = [" ".join(line.split())[:40] for line in said]
+    starts = [" ".join(line.split()) for line in said]
     assert starts[0].startswith("planar mechanism, gravity (0, -9.81)")
     assert any(line.startswith("bodies 3, ") for line in starts)
     assert any(line.startswith("revolute joints 4: ") for line in starts)
