@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from .kinds import Function, Kind
 if TYPE_CHECKING:
     from ..model.switchboard import SwitchName
 
+SMALL = np.iinfo(np.int32).max
 MOST_SWITCHES = 100  # of a mechanism that are followed
 SWITCHED_NUMBERS = 4_000_000  # switches times numbers of a state: rows of events, for which there is room, are 64 for each
 
@@ -42,6 +44,12 @@ class BodyLumps(Sequence):
     def of(self, lumps: np.ndarray) -> np.ndarray:
         """Bodies of lumps of one size, row by row."""
         return self.bodies[self.starts[lumps][:, None] + np.arange(self.sizes[lumps[0]])]
+
+
+def fitting(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Whole numbers, one after the other, in the half of the room where they fit."""
+    small = all(part.max(initial=0) <= SMALL and part.min(initial=0) >= -SMALL for part in parts)
+    return np.concatenate([part.astype(np.int32 if small else np.int64) for part in parts])
 
 
 class KindTable:
@@ -87,8 +95,7 @@ class KindTable:
     def settle(self) -> None:
         """Put all elements into one table."""
         self._close()
-        ends, slots, first = (np.concatenate(each) for each in zip(*self._parts, strict=True))
-        self.ends, self.slots, self.first = ends, slots, first
+        self.ends, self.slots, self.first = (fitting(each) for each in zip(*self._parts, strict=True))
         self._parts.clear()
 
 
@@ -149,6 +156,7 @@ class Collection:
     switches: tuple[SwitchName, ...] = ()  # that are followed, element after element
     _constants: list[Any] = field(default_factory=list)
     _n_constants: int = 0
+    _places: dict[Any, int] = field(default_factory=dict)  # of constants that stand by themselves
 
     @property
     def n_rows(self) -> int:
@@ -211,10 +219,14 @@ class Collection:
         self.orders.clear()
 
     def constant(self, value: float) -> int:
-        """Place in data of a constant."""
-        self._constants.append(value)
-        self._n_constants += 1
-        return len(self.values) + self._n_constants - 1
+        """Place in data of a constant; equal ones share one."""
+        key = value or repr(value)  # zeros have a sign
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self.values) + self._n_constants
+            self._constants.append(float(value))
+            self._n_constants += 1
+        return place
 
     def constants(self, values: np.ndarray) -> np.ndarray:
         """Places in data of many constants; equal ones share one."""
@@ -282,8 +294,11 @@ class Collection:
                 if value not in self._shared:
                     self._shared[value] = self.constant(value)
         self._number_switches()
-        self.numbers = np.concatenate([np.zeros(0), *map(np.atleast_1d, self._constants)])
+        alike = itertools.groupby(self._constants, lambda value: type(value) is float)
+        runs = [[np.array(list(some))] if single else some for single, some in alike]
+        self.numbers = np.concatenate([np.zeros(0), *itertools.chain.from_iterable(runs)])
         self._constants.clear()
+        self._places.clear()
 
 
 class Shared:
@@ -291,12 +306,16 @@ class Shared:
 
     def __init__(self):
         self._known: dict[tuple, np.ndarray] = {}
+        self._those: set[int] = set()  # which arrays these are
 
     def one(self, array: np.ndarray) -> np.ndarray:
         """This array, or one that is equal to it."""
+        if id(array) in self._those:
+            return array
         flat = array.reshape(-1).view(np.int64)
         key = (array.dtype.char, array.shape, int(np.bitwise_xor.reduce(flat)), int(flat.sum()))
         known = self._known.setdefault(key, array)
+        self._those.add(id(known))
         return known if known is array or np.array_equal(known, array) else array
 
 

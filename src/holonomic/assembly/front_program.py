@@ -95,10 +95,10 @@ class Fronts:
             p = parent[f]
             if not taken[p] and own[p] + rest[p] <= MORE * rest[f]:
                 into[f], taken[p] = p, True
-        for f in range(many - 1, -1, -1):
-            into[f] = into[into[f]]
         if not taken.any():
             return
+        for f in range(many - 1, -1, -1):
+            into[f] = into[into[f]]
         kept = np.flatnonzero(into == np.arange(many))
         number = np.full(many, -1)
         number[kept] = np.arange(len(kept))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .collection import Context
@@ -9,11 +11,19 @@ from .collection import Context
 LINE = 8  # numbers in a line of the processor's memory, at which everything begins
 
 
+class Places(NamedTuple):
+    """Places in data of the numbers of some elements: how many each has, the first, and behind the last."""
+
+    each: int
+    first: int
+    end: int
+
+
 class SharedRoom:
     """The room, laid out while contexts are arranged; `open` makes it.
 
-    In front lies what a call works with, behind it the settled numbers of all contexts (elements that two of them call by the
-    same function have them once), then the data that they were made of.
+    In front lies what a call works with, behind it the settled numbers of all contexts (elements have them once for all functions
+    that settle the same ones), then the data that they were made of.
     """
 
     def __init__(self):
@@ -22,13 +32,12 @@ class SharedRoom:
         self._places: dict[tuple, int] = {}  # of settled numbers
         self._size = self._call = 0
 
-    def numbers(self, key: tuple, places: np.ndarray, size: int) -> int:
+    def numbers(self, key: tuple, seen: Places, size: int) -> int:
         """Place of so many settled numbers of some elements, made of what stands at these places in data."""
         if key not in self._places:
             self._places[key] = self._size + LINE  # in front is when they were made
             self._size += LINE + size
-        if places.size:
-            self._known = [min(self._known[0], int(places.min())), max(self._known[1], int(places.max()) + 1)]
+        self._known = [min(self._known[0], seen.first), max(self._known[1], seen.end)]
         return self._places[key]
 
     def numbers_of_call(self, context: Context, sizes) -> None:

@@ -6,13 +6,18 @@ their columns are, where everything lies, and the program of elimination.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..kernels.eights import EIGHTS, SHELF
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from .collection import Collection, Context, KindTable
 from .front_program import FrontProgram, Fronts, Structure
-from .shared_room import SharedRoom
+from .kinds import Function
+from .shared_room import Places, SharedRoom
+
+TRUE_EIGHT = 0x0101010101010101  # eight of these, as one whole number
 
 
 def groups_of(count: int) -> int:
@@ -30,28 +35,55 @@ def places(count: int, width: int, start: int = 0) -> np.ndarray:
     return start + 8 * width * (e % groups) + e // groups
 
 
+def standing(count: int) -> np.ndarray:
+    """The how manyth each of so many elements is where they stand: so all eight of a group go in the same way."""
+    e, groups = np.arange(count), groups_of(count)
+    group, longer = e % groups, count % groups  # some groups have one element more than the others
+    return group * (count // groups) + np.minimum(group, longer) + e // groups
+
+
+def in_their_order(own: np.ndarray) -> np.ndarray:
+    """Places of elements, as they stand."""
+    ordered = np.empty_like(own)
+    ordered[standing(len(own))] = own
+    return ordered
+
+
+def joined(rows: list[np.ndarray]) -> np.ndarray:
+    """Whole numbers, one row after the other."""
+    return np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int64, copy=False)
+
+
 def in_eights(x: np.ndarray) -> np.ndarray:
     """Rows of a table, eight to a group, each group column by column; a group of fewer is filled up with its last."""
-    count = len(x)
-    groups = groups_of(count)
-    e = np.arange(groups)[:, None] + groups * np.arange(8)
-    e = np.where(e < count, e, np.max(np.where(e < count, e, 0), axis=1, keepdims=True))
-    return np.ascontiguousarray(x[e].transpose(0, 2, 1))
+    groups = groups_of(len(x))
+    eights = np.empty((groups, x.shape[1], 8), dtype=x.dtype)
+    for piece in range(8):
+        own = x[groups * piece : groups * (piece + 1)]
+        eights[: len(own), :, piece] = own
+        if piece:
+            eights[len(own) :, :, piece] = eights[len(own) :, :, piece - 1]
+    return eights
+
+
+def whole_eights(flags: np.ndarray) -> np.ndarray:
+    """Which eights, the last index, are true in all places."""
+    return np.ascontiguousarray(flags).view(np.int64)[..., 0] == TRUE_EIGHT
 
 
 def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
-    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another.
+    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another; `x` is written over.
 
     `x` has one row for each group of `count` elements; copies in the last of a group need not follow where it begins a row of eight
     places, of which the others are copies, too.
     """
-    x = np.array(x)
-    following = x == x[..., :1] + np.arange(8)
+    following = x - x[..., :1] == np.arange(8)
     if count:
-        copies = np.arange(len(x))[:, None] + len(x) * np.arange(8) >= count
-        copies = copies.reshape(len(x), *(1,) * (x.ndim - 2), 8)
-        following |= copies & (x[..., :1] % 8 == 0)
-    together = following.all(axis=-1)
+        first = max(0, count - 7 * len(x))  # of the groups with copies
+        copies = np.arange(first, len(x))[:, None] + len(x) * np.arange(8) >= count
+        copies = copies.reshape(len(copies), *(1,) * (x.ndim - 2), 8)
+        following[first:] |= copies & (x[first:, ..., :1] % 8 == 0)
+    together = whole_eights(following)
     x[together, 0] = ~x[together, 0]
     return x
 
@@ -69,9 +101,19 @@ def turned(into: np.ndarray) -> np.ndarray:
     """`into` as `eights.into_places` reads it: marked where 64 places take eight neighbours each of eight pieces of the model."""
     into = np.array(into)
     blocks = into[: len(into) // 64 * 64].reshape(-1, 8, 8)
-    some = (blocks == blocks[:, :1] + np.arange(8)[:, None]).all(axis=(1, 2))
+    some = whole_eights(whole_eights(blocks - blocks[:, :1] == np.arange(8)[:, None]))
     blocks[some, 0, 0] = ~blocks[some, 0, 0]
     return into
+
+
+def part_key(table: KindTable, some: np.ndarray) -> tuple[int, int, int]:
+    """What tells some elements of a table from others."""
+    return id(table), int(some[0]), len(some)
+
+
+def of_part(x: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Rows of some elements of a table."""
+    return x if len(some) == len(x) else x[some]
 
 
 class Shelves:
@@ -116,12 +158,13 @@ class Shelves:
             c.lumps.of(ends) if body else np.array([c.state_places(lump) for lump in ends])
             for ends, body in zip(self.ends, self.is_body, strict=True)
         ]
-        self._maps: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        self._maps: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
-    def maps(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which number of the model stands at each place, and at which place each number of the model."""
+    def maps(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which number of the model stands at each place, as it is and `turned`, and at which place each number of the model."""
         if (which, each) not in self._maps:
-            self._maps[which, each] = self._map(which, each)
+            into, back = self._map(which, each)
+            self._maps[which, each] = into, turned(into), back
         return self._maps[which, each]
 
     def _map(self, which: int, each: int) -> tuple[np.ndarray, np.ndarray]:
@@ -148,23 +191,25 @@ class Shelves:
 
 def arrange(
     c: Collection, tables: list[tuple[KindTable, str]], room: SharedRoom, *, by: str = "v", weights: str | None = None,
-    factors: bool = False, metric: tuple[np.ndarray, np.ndarray] | None = None,
+    factors: bool = False, calls: bool = False, metric: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Context:  # fmt: skip
     """Return a context for these tables, each with the name of the function that is called; it works once the room is there.
 
     `by` says what the columns of rows are, velocities, coordinates, or "x", both. `weights`: "mass" where bodies give W⁻¹,
     "metric" where it is that of projections, the mechanism's own unless another `metric` is given as `Collection` has it; None:
-    nothing is eliminated. With `factors`, what kinds write is what the operator writes, behind ρ and the lengths of the rows.
+    nothing is eliminated. With `factors`, what kinds write is what the operator writes, behind ρ and the lengths of the rows; with
+    `calls`, another one takes the context, too, in whose room it is written.
     """
     columns = {"v": c.nv, "q": c.nq, "x": c.nq + c.nv}[by]
-    return _Arranged(c, tables, room, columns, by, weights, factors, metric).context
+    return _Arranged(c, tables, room, columns, by, weights, factors, calls, metric).context
 
 
 class _Arranged:
     """The making of one context."""
 
     def __init__(
-        self, c: Collection, tables, room: SharedRoom, columns: int, by: str, weights: str | None, factors: bool, metric
+        self, c: Collection, tables, room: SharedRoom, columns: int, by: str, weights: str | None, factors: bool, calls: bool,
+        metric,
     ):  # fmt: skip
         self.c, self.context, self.columns, self.room = c, Context(EIGHTS, c.shared), columns, room
         self.by, self.how = by, (columns, by != "v" and bool(c.states))
@@ -187,7 +232,7 @@ class _Arranged:
         head.n_position = c.n_constraints + (len(c.norms.ends) if c.norms is not None else 0)
         self._model_order()
         self._row_maps(n_rows, norms)
-        program = FrontProgram(np.zeros(1), np.zeros(0), 0, 0, 0, 0, 8)
+        program, written = FrontProgram(np.zeros(1), np.zeros(0), 0, 0, 0, 0, 8), self.at
         if weights == "metric":
             given = c.weights_of(by)
             self._metric(given if metric is None else metric, np.ones(len(shelves.tables), dtype=bool))
@@ -202,13 +247,15 @@ class _Arranged:
         head.redundant = {"v": c.redundant, "q": c.redundant_q, "x": 0}[by]
         head.measured = int(by == "x")
         head.at_gains = c.at_gains
-        self._rooms(program, 0 if factors else self.at)
+        self._rooms(program, self.at if not factors else written if calls else 0)
 
     def _parts(self, table: KindTable, name: str):
         """Elements of one kind whose ends are alike in whether their W⁻¹ is whole: kind, name, ends, elements."""
         ends = table.ends
+        if table.kind.what < ROWS or (self.full == self.full[:1]).all():
+            return [(table, name, ends, np.arange(len(ends)))]
         full = self.full[self.shelves.shelf[ends]]
-        if table.kind.what < ROWS or (full == full[:1]).all():
+        if (full == full[:1]).all():
             return [(table, name, ends, np.arange(len(ends)))]
         alike = np.unique(full, axis=0, return_inverse=True)[1].ravel()
         chosen = [np.flatnonzero(alike == k) for k in range(alike.max() + 1)]
@@ -222,20 +269,22 @@ class _Arranged:
         if kind.what == BODY and name == "main":
             own = int(s.shelf[ends[0, 0]])
             self.W[own], self.steps[own] = self.at, function.length
-        numbers = self.c.places(table, function)[some]
+        part = part_key(table, some)
+        of_numbers = part, function.sources
+        numbers_at, numbers = self.c.once(of_numbers, lambda: self._numbers_of(table, function, some))
         what = BODY if name == "energy" else kind.what  # energies stand one after the other, forces are added up
         whole = int(self.full[s.shelf[ends[0]]] @ (1 << np.arange(many))) if kind.what >= ROWS else int(kind.full)
-        key, alone = (*self.how, id(table), int(some[0]), count), 0 if function.calls else count
-        ends_at = self.c.once((*key, alone), lambda: shortened(marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone)))
-        numbers_at = self.c.once((*key, name), lambda: shortened(marked(in_eights(numbers))))
+        alone = 0 if function.calls else count
+        key = (*self.how, part, alone)
+        ends_at = self.c.once(key, lambda: shortened(marked(in_eights(s.lumps[ends].reshape(count, 3 * many)), alone)))
         words = [
             what, function.eight, count, many, function.settled, height, function.length, self.at, whole,
             int(kind.rates), hold(ends_at), hold(numbers_at), self.rows, groups, hold(widths),
             int(widths[:, 2].sum()), int(s.shelf[ends[0, kind.own]]),
-            self.room.numbers((id(table), name, int(some[0]), count), numbers, 8 * groups * function.settled),
-            numbers.shape[1], function.settling, self.end_words,
+            self.room.numbers((of_numbers, function.settling), numbers, 8 * groups * function.settled),
+            numbers.each, function.settling, self.end_words,
         ]  # fmt: skip
-        self.most_numbers = max(self.most_numbers, numbers.shape[1])
+        self.most_numbers = max(self.most_numbers, numbers.each)
         block = int(widths[:, 2].max()) ** 2  # of W⁻¹, where the diagonal of S is computed
         self.most_arguments = max(self.most_arguments, int(widths[:, :2].sum()), int(widths[:, 2].sum()), block)
         self.rows += 8 * groups * height
@@ -244,6 +293,12 @@ class _Arranged:
             self.end_words += many * groups
             self._nodes.append((table, some, ends, words[12], words[7] + 24 * height, function.length, widths[:, 2], height))
         return words
+
+    def _numbers_of(self, table: KindTable, function: Function, some: np.ndarray) -> tuple[np.ndarray, Places]:
+        """Places in data of the numbers of some elements, as kinds have them; and which part of data that is."""
+        numbers = of_part(self.c.places(table, function), some)
+        seen = Places(numbers.shape[1], int(numbers.min(initial=1 << 62)), int(numbers.max(initial=-1)) + 1)
+        return shortened(marked(in_eights(numbers))), seen
 
     def _shelf_words(self) -> np.ndarray:
         s = self.shelves
@@ -255,8 +310,8 @@ class _Arranged:
     def _model_order(self) -> None:
         c, head, s = self.c, self.context.memory, self.shelves
         for which, (name, each) in enumerate((("q", c.nq), ("v", c.nv), ("c", self.columns))):
-            into, back = s.maps(which, each)
-            setattr(head, f"into_{name}", self.context.hold(turned(into)))
+            into, as_turned, back = s.maps(which, each)
+            setattr(head, f"into_{name}", self.context.hold(as_turned))
             setattr(head, f"from_{name}", self.context.hold(back))
             setattr(head, f"n{name}", len(back))
             setattr(head, f"places_{name}", len(into))
@@ -267,20 +322,29 @@ class _Arranged:
         """Places of the rows of the model: of all that are eliminated, or, where nothing is, of velocities and of positions."""
         head = self.context.memory
         all_rows, positions = ("rows", n_rows, () if norms else (NORMS,)), ("position", head.n_position, (SPEEDS,))
+        layout = tuple((*part_key(table, some), start, m) for table, some, _, start, *_, m in self._nodes)
         for name, many, without in (all_rows, positions) if self.by != "x" else (all_rows,):
-            back, into = np.full(max(1, many), -1, dtype=np.int64), np.zeros(self.rows, dtype=np.int64)
-            for table, some, _, start, *_, m in self._nodes:
-                if many and table.kind.what not in without:
-                    model = self._rows_of(table, some)
-                    back[model] = places(len(some), m, start)[:, None] + 8 * np.arange(m)
-                    own = in_eights(model).ravel()
-                    into[start : start + len(own)] = own
+            # where there are no rows of velocities alone and none of quaternions, both are the same
+            kinds = {table.kind.what for table, *_ in self._nodes} if many else set()
+            key = ("rows", self.by == "x", many, layout, tuple(sorted(kinds.difference(without))))
+            back, into = self.c.once(key, partial(self._row_map, many if kinds else 0, without))
             setattr(head, f"from_{name}", self.context.hold(back))
-            setattr(head, f"into_{name}", self.context.hold(turned(into)))
+            setattr(head, f"into_{name}", self.context.hold(into))
+
+    def _row_map(self, many: int, without: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Place of each of so many rows of the model, and which of them stands at each place, `turned`."""
+        back, into = np.full(max(1, many), -1, dtype=np.int64), np.zeros(self.rows, dtype=np.int64)
+        for table, some, _, start, *_, m in self._nodes:
+            if many and table.kind.what not in without:
+                model = self._rows_of(table, some)
+                back[model] = places(len(some), m, start)[:, None] + 8 * np.arange(m)
+                own = in_eights(model).ravel()
+                into[start : start + len(own)] = own
+        return back, turned(into)
 
     def _rows_of(self, table: KindTable, some: np.ndarray) -> np.ndarray:
         """The model's rows of some elements: by the whole state those of positions, then those of velocities."""
-        own = table.first[some][:, None] + np.arange(table.kind.rows)
+        own = of_part(table.first, some)[:, None] + np.arange(table.kind.rows)
         of_velocity = self.context.memory.n_position + own
         if self.by != "x" or table.kind.what == NORMS:
             return own
@@ -302,33 +366,42 @@ class _Arranged:
         weights = np.empty(len(s.shelf), dtype=np.int64)
         for k, ends in enumerate(s.ends):
             weights[ends] = places(len(ends), self.steps[k], self.W[k])
-        heights, row_place, touches, of = [], [], [], []
+        row_place, place, stride, of = [], [], [], []
         number, first = 0, {}
-        for _, _, ends, start, at, length, widths, m in sorted(self._nodes, key=lambda node: -len(node[1])):
-            count, own = len(ends), places(len(ends), m, start)
-            nodes = number + np.argsort(np.argsort(own))  # in the order in which they stand: so all eight go in the same way
-            heights.append(np.full(count, m))
-            row_place.append(np.sort(own))
-            stride, place = int(widths.sum()), places(count, length, at)
+        parts = sorted(self._nodes, key=lambda node: -len(node[1]))
+        for _, _, ends, start, at, length, widths, m in parts:
+            count = len(ends)
+            row_place.append(in_their_order(places(count, m, start)))
+            begin = places(count, length, at)
             for j in range(ends.shape[1]):
-                touches.append(np.stack([nodes, ends[:, j], place, np.full(count, stride)], axis=1))
-                place = place + 8 * int(widths[j])
+                place.append(begin + 8 * int(widths[:j].sum()))
+                stride.append(np.full(count, int(widths.sum())))
                 of.append((number, marked(in_eights(weights[ends[:, j]][:, None]), count)[:, 0]))
             first[start] = number
             number += count
-        whole = lambda rows: np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int64)
-        every = np.concatenate([np.zeros((0, 4), dtype=np.int64), *touches])
-        every = every[np.argsort(every[:, 1], kind="stable")]
-        node, lump, place, stride = (np.ascontiguousarray(column) for column in every.T)
-        structure = Structure(whole(heights), node, lump, len(s.shelf))
-        fronts = _fronts(self.c, structure)
+        key = ("structure", self.how, *((*part_key(table, some), start, m) for table, some, _, start, *_, m in parts))
+        sort, fronts = self.c.once(key, lambda: self._structure(parts))
         written = fronts.program(
-            s.widths[s.shelf, 2], self.full[s.shelf], weights, place, stride, whole(row_place), self.at
+            s.widths[s.shelf, 2], self.full[s.shelf], weights, joined(place)[sort], joined(stride)[sort], joined(row_place), self.at
         )
         head.program, head.order = self.context.hold(written.words), self.context.hold(written.order)
         head.groups = len(written.order)
         head.weights_of = self.context.hold(self._weights_of(of, [first[start] for _, _, _, start, *_ in self._nodes]))
         return written
+
+    def _structure(self, parts) -> tuple[np.ndarray, Fronts]:
+        """The order of elimination, and in which order touches are told lump by lump."""
+        heights, node, lump, number = [], [], [], 0
+        for _, _, ends, *_, m in parts:
+            count = len(ends)
+            heights.append(np.full(count, m))
+            for j in range(ends.shape[1]):
+                node.append(number + standing(count))
+                lump.append(ends[:, j])
+            number += count
+        node, lump = joined(node), joined(lump)
+        sort = np.argsort(lump, kind="stable")
+        return sort, _fronts(self.c, Structure(joined(heights), node[sort], lump[sort], len(self.shelves.shelf)))
 
     @staticmethod
     def _weights_of(of, numbers) -> np.ndarray:

@@ -302,12 +302,12 @@ class TableSystem(Operators):
         n_position = len(self.constraint_labels) + len(self.invariant_labels)
         room = SharedRoom()
         plain = arrange(c, [*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms], room)
-        across, energy = arrange(c, rows, room), arrange(c, energies, room)
-        moves = arrange(c, rows, room, weights="metric", factors=True)
+        energy = arrange(c, energies, room)
+        moves = arrange(c, rows, room, weights="metric", factors=True, calls=True)  # which gives reactions as well
         by_v, by_q = [moves], []
         made = {
             Fn.RESIDUAL: (kernels.table_residual, plain, n_position + n),
-            Fn.REACTIONS: (kernels.table_reactions, across, nv),
+            Fn.REACTIONS: (kernels.table_reactions, moves, nv),
             Fn.ENERGY: (kernels.table_energy, energy, 2),
         }
         small = c.n_bodies <= DENSE and not c.of(LOADED)
@@ -327,7 +327,7 @@ class TableSystem(Operators):
         self._open(c, room)
         if c.whole:
             found[Fn.FIELD] = self._of_fronts(c).field()
-        return Arranged(c, (), found, by_v, by_q, [plain, across, energy])
+        return Arranged(c, (), found, by_v, by_q, [plain, energy])
 
     @staticmethod
     def _open(c: Collection, room: SharedRoom) -> None:

@@ -20,7 +20,7 @@ def held_by_lumps(made, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kind, newton, count = table.kind, table.kind.newton(made.levels), len(table.ends)
         if kind.what not in (ROWS, SPEEDS):
             continue
-        ends, (_, ends_v) = table.ends, ends_of(kind.widths)
+        ends, (_, ends_v) = table.ends.astype(np.int64), ends_of(kind.widths)
         G = np.zeros((count, kind.rows, len(ends_v)))
         source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
         for i, (code, row, column) in enumerate(newton.entries.tolist()):

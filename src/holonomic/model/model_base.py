@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from .watch import Watch
 PACKAGE = __name__.partition(".")[0] + "."
 UNTRACED = ("params", "resolver", "metric", "drawing")  # fields of a system that do not enter its functions
 N_GAINS = 3  # places for gains at the end of data: one for each level of a residual
+MANY = 1000  # parameters, of which a digest is remembered in the place of all
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class ModelBase:
         self.nc = self.nq - len(extras)
         self.places = param_slices({} if system.params is None else system.params)
         self.coordinates, self.turns = coordinate_names(system, self.nc)
-        self.turns = self.turns + [False] * len(extras)
+        self.turns = np.append(self.turns, np.zeros(len(extras), dtype=bool))
         self.has_potential = system.potential is not None
         self.choices: dict[Any, Any] = {}  # what was asked for -> the choice that it amounts to
         self.plans: dict[Any, Any] = {}  # those that were made with this model
@@ -169,8 +171,9 @@ class ModelBase:
         self._redundancy = (self._params_in(data), found)
 
     def _params_in(self, data: np.ndarray) -> bytes:
-        """The parameters, which stand first in data."""
-        return data[: self._n_params].tobytes()
+        """The parameters, which stand first in data; of many a digest."""
+        params = data[: self._n_params]
+        return params.tobytes() if len(params) <= MANY else hashlib.blake2b(params.data).digest()
 
     @cached_property
     def _n_params(self) -> int:

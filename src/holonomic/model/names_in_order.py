@@ -172,9 +172,9 @@ class KindsInOrder(Mapping):
     def __len__(self) -> int:
         return len(self.names)
 
-    def turns(self) -> list[bool]:
+    def turns(self) -> np.ndarray:
         """Which of them count turns."""
-        return [kind == "angle" for kind in self.kinds] * (len(self.names) // len(self.kinds))
+        return np.tile([kind == "angle" for kind in self.kinds], len(self.names) // len(self.kinds))
 
 
 class NumbersInOrder(Mapping):

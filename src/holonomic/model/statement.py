@@ -67,7 +67,7 @@ def row_names(function, count: int) -> Sequence[Any]:
     return range(count) if named is None else named
 
 
-def coordinate_names(system, n: int) -> tuple[Sequence[str], list[bool]]:
+def coordinate_names(system, n: int) -> tuple[Sequence[str], np.ndarray]:
     """Return the names of n coordinates, and which of them count turns."""
     given = system.coordinates
     if isinstance(given, KindsInOrder):
@@ -92,7 +92,7 @@ def coordinate_names(system, n: int) -> tuple[Sequence[str], list[bool]]:
             '"angle" marks one that counts turns.'
         )
     names += ["d" * level + name for level in range(1, order) for name in names]
-    return names, [kind == "angle" for kind in kinds] + [False] * (len(names) - n)
+    return names, np.array([kind == "angle" for kind in kinds] + [False] * (len(names) - n), dtype=bool)
 
 
 def system_text(stated) -> str:

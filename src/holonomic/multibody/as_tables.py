@@ -164,7 +164,7 @@ class Collector:
             by_q = by_v
         self.collection = Collection(
             self.lumps, self.kit.NQ, self.kit.NV, known.places, by_v, by_q,
-            np.concatenate([q, *(state.start for state in m.states.values())]), known.values,
+            np.concatenate([q, *(state.start for state in m.states.values())]) if m.states else q, known.values,
         )  # fmt: skip
         self.collection.states = tuple(len(state.start) for state in m.states.values())
         self._tables: dict[tuple, KindTable] = {}

@@ -107,6 +107,12 @@ class Kinematics:
         given = {"t": t, "q": q, "v": v, "p": self.p}
         return np.array([entry + 0.0 for entry in part.rows(**{name: given[name] for name in self.names[part.name]})])
 
+    def values(self, part, t, q, v, count: int) -> np.ndarray:
+        """The same at so many positions, or velocities, at once: coordinates, or velocities, are rows of numbers."""
+        given = {"t": t, "q": q, "v": v, "p": self.p}
+        rows = part.rows(**{name: given[name] for name in self.names[part.name]})
+        return np.array([np.broadcast_to(entry + 0.0, count) for entry in rows]).reshape(-1, count)
+
     def columns(self, part):
         """Velocities that a part's rows depend on."""
         nv = self.kit.NV
@@ -129,24 +135,25 @@ class Kinematics:
 
     def jacobian(self, t, q, parts=None):
         """G of all rows, velocity constraints included."""
-        blocks = []
+        blocks, Z = [], self.kit.directions(q)
+        directions = np.eye(self.nv) if Z is None else Z
         for part in self.parts if parts is None else parts:
             columns = self.columns(part)
             block = np.zeros((len(part.labels), self.nv))
             if part.level == "position":
-                block[:, columns] = self.slope(lambda x, part=part: self.value(part, t, x), t, q, columns)
+                steps = q[:, None] + 1j * COMPLEX * directions[:, columns]
+                block[:, columns] = np.imag(self.values(part, t, steps, None, len(columns))) / COMPLEX
             else:
                 rest = self.value(part, t, q, np.zeros(self.nv))
-                for j in columns:
-                    block[:, j] = self.value(part, t, q, np.eye(self.nv)[j]) - rest
+                block[:, columns] = self.values(part, t, q, np.eye(self.nv)[:, columns], len(columns)) - rest[:, None]
             blocks.append(block)
         return np.vstack(blocks) if blocks else np.zeros((0, self.nv))
 
     def rate_row(self, joint, q):
         """Derivative of a joint's angle or position by all velocities."""
         row = np.zeros((1, self.nv))
-        for j in self.columns(joint):
-            row[0, j] = joint.rate(q, np.eye(self.nv)[j], self.p)
+        columns = self.columns(joint)
+        row[0, columns] = joint.rate(q, np.eye(self.nv)[:, columns], self.p)
         return row
 
     def explicit_rates(self, t, q):

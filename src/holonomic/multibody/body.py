@@ -94,6 +94,10 @@ def combine(name, dimension, shapes, at, angle, mass, inertia, com, about) -> Ma
     else:
         if inertia is not None or com is not None:
             raise BadArgument(f"body {name!r}: its shape gives com and inertia. Leave com= and inertia= out.")
+        if dimension == 2 and len(shapes) == 1 and at is None and about is None:  # as nearly all are
+            (one,) = shapes
+            check_inertia(name, one.mass * one.inertia)
+            return MassProperties(one.mass, one.centre, one.axes, one.mass * one.inertia, one.size, shapes)
         total = sum(shape.mass for shape in shapes)
         weights = [shape.mass / total for shape in shapes]
         centre = tuple(np.sum([w * np.array(s.centre) for w, s in zip(weights, shapes, strict=True)], axis=0))

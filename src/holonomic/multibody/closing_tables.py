@@ -33,7 +33,7 @@ class TableKinematics:
 
     def _whole(self, q: np.ndarray) -> np.ndarray:
         """Coordinates, and behind them states as they begin."""
-        return np.concatenate([q, self.states])
+        return np.concatenate([q, self.states]) if len(self.states) else q
 
     def gaps(self, q: np.ndarray, most: float = -1.0) -> dict[str, float]:
         """How far each joint or drive is open, of those that are open by more than `most`."""

@@ -64,14 +64,7 @@ class Reader:
         """Read one argument of a maker, or what was made."""
         kind = type(part)
         if kind is str:
-            if name in TOLD:
-                return
-            if name not in LITERAL and part in self.known:
-                self.key.append(self._parameter(part))
-            else:
-                self.key.append(part)
-                if name in LITERAL:
-                    self.asked.add(part)
+            self._read_name(part, name)
         elif kind is np.ndarray or (kind is float and (inside or name in NUMBERS)):
             self.numbers.append(part)
             self.key.append(".")
@@ -82,7 +75,10 @@ class Reader:
                 inside, part = True, part[1:]
             self.key.append(len(part))
             for each in part:
-                self.read(each, name, inside)
+                if type(each) is str:  # as nearly all are
+                    self._read_name(each, name)
+                else:
+                    self.read(each, name, inside)
         elif kind is MadeFunction:
             self.key.append(part.maker)
             for argument, each in zip(argument_names(part.maker), part.args, strict=False):
@@ -92,12 +88,22 @@ class Reader:
             if callable(part) and not is_ours(part):
                 self.functions.append(part)
 
-    def _parameter(self, name: str) -> int:
-        place = self._places.get(name)
-        if place is None:
-            place = self._places[name] = len(self.numbers)
-            self.numbers.append(name)
-        return place
+    def _read_name(self, part: str, name: str) -> None:
+        """Read the name of a parameter, or another one, among the arguments of this name."""
+        place = self._places.get(part)
+        if name in TOLD:
+            return
+        if name in LITERAL:
+            self.key.append(part)
+            self.asked.add(part)
+        elif place is not None:
+            self.key.append(place)
+        elif part in self.known:
+            self.key.append(len(self.numbers))
+            self._places[part] = len(self.numbers)
+            self.numbers.append(part)
+        else:
+            self.key.append(part)
 
     def _body(self, k) -> int:
         if type(k) is np.ndarray:  # of a series
@@ -105,7 +111,11 @@ class Reader:
         elif k < 0:
             return -1
         else:
-            place = next((i for i, other in enumerate(self.bodies) if type(other) is int and other == k), len(self.bodies))
+            place = 0
+            for other in self.bodies:
+                if type(other) is int and other == k:
+                    break
+                place += 1
         if place == len(self.bodies):
             self.bodies.append(k)
         return place

@@ -98,6 +98,9 @@ class Parameters(MutableMapping):
         """Numbers of all columns, one column after the other."""
         if self._flat is None:
             self._flat = np.concatenate([np.zeros(0), *(each for columns in self.columns for each in columns.values.values())])
+            for columns in self.columns:  # which keep no numbers beside these
+                each = self._flat[columns.start :][: columns.names.size].reshape(-1, columns.count)
+                columns.values.update(zip(columns.values, each, strict=True))
         return self._flat
 
     def in_order(self) -> NumbersInOrder:

@@ -229,11 +229,7 @@ class DrawnParts(MutableMapping):
     def __init__(self):
         self._own: dict[str, Any] = {}
         self._order: list[dict[str, Any] | Series] = []
-
-    @property
-    def series(self) -> list[Any]:
-        """The series among them."""
-        return [each for each in self._order if isinstance(each, Series)]
+        self.series: list[Any] = []  # the series among them
 
     @property
     def alone(self) -> dict[str, Any]:
@@ -256,17 +252,19 @@ class DrawnParts(MutableMapping):
         made = type(self)()
         made._own = dict(self._own)
         made._order = [each if isinstance(each, Series) else dict(each) for each in self._order]
+        made.series = list(self.series)
         return made
 
     def add(self, series: Series) -> None:
         """Add a series behind all others."""
         self._order.append(series)
+        self.series.append(series)
 
     def find(self, name: Any) -> tuple[Series, int] | None:
         """The series in which a name stands, and which of its parts that is."""
-        if not isinstance(name, str) or len(self._order) < 1:
+        if not self.series or not isinstance(name, str):
             return None
-        for stem, number, suffix in numbers_in(name) if self.series else ():
+        for stem, number, suffix in numbers_in(name):
             for series in self.series:
                 if series.stem == stem and series.suffix == suffix and 0 <= number - series.first < series.count:
                     return series, number - series.first
@@ -299,7 +297,7 @@ class DrawnParts(MutableMapping):
                 each.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or self.find(name) is not None
+        return name in self._own or (bool(self.series) and self.find(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
         for each in self._order:

@@ -6,6 +6,7 @@ of a planar shape is that of a thin slice about the normal of the plane.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from ..errors import BadArgument
 from ..model.call_by_name import says_what_it_takes
 from ..model.given_numbers import LOOKS_LIKE_ONE, TRUTH, floats
 from .parameters import number
+from .small_vectors import cross
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,12 @@ def rod(start, end, mass: float | None = None, *, width: float | None = None) ->
         For `m.body(name, shape)`: mass, centre, axes and inertia.
     """
     start, end = point(start, "start of a rod"), point(end, "end of a rod", len(start))
-    length = _positive(float(np.linalg.norm(np.subtract(end, start))), "the length of a rod")
+    whole = np.subtract(end, start)
+    length = _positive(math.sqrt(whole.dot(whole)), "the length of a rod")
     outline = {"length": length, "width": length / 15 if width is None else _positive(width, "width of a rod")}
     centre = tuple((a + b) / 2 for a, b in zip(start, end, strict=True))
     across = length**2 / 12
-    along = np.subtract(end, start) / length
+    along = whole / length
     inertia = across if len(start) == 2 else np.diag([outline["width"] ** 2 / 8, across, across])
     return Shape("rod", _mass(mass, "rod"), centre, _axes_along_x(along), inertia, length / 2, outline)
 
@@ -315,12 +318,12 @@ def axes_from(direction, second=None) -> np.ndarray:
     second = second_axis(x) if second is None else second
     y = np.asarray(second, dtype=float) - x * float(np.dot(second, x))
     y = y / np.linalg.norm(y)
-    return np.array([x, y, np.cross(x, y)]).T
+    return np.array([x, y, cross(x.tolist(), y.tolist())]).T
 
 
 def second_axis(x) -> np.ndarray:
     """A direction for the second axis: level where that makes sense, so for x in the x-y plane it lies in that plane."""
-    return np.cross((0.0, 0.0, 1.0), x) if abs(x[2]) < 0.9 else np.array((0.0, 1.0, 0.0))
+    return np.array(cross((0.0, 0.0, 1.0), x) if abs(x[2]) < 0.9 else (0.0, 1.0, 0.0))
 
 
 def _direction(given, what: str):

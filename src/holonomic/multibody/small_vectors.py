@@ -18,23 +18,34 @@ def arctan2(sine, cosine):
     return np.arctan2(s, c) + 1j * (c * np.imag(sine) - s * np.imag(cosine)) / (s * s + c * c)
 
 
+# closing joints in space spends its time here: vectors of three components, which nearly all are, go without loops
+
+
 def plus(a, b):
     """a + b."""
+    if len(a) == len(b) == 3:
+        return a[0] + b[0], a[1] + b[1], a[2] + b[2]
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def minus(a, b):
     """a - b."""
+    if len(a) == len(b) == 3:
+        return a[0] - b[0], a[1] - b[1], a[2] - b[2]
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 def times(c, a):
     """c a, with a number c."""
+    if len(a) == 3:
+        return c * a[0], c * a[1], c * a[2]
     return tuple(c * x for x in a)
 
 
 def dot(a, b):
     """a · b."""
+    if len(a) == len(b) == 3:
+        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
         total = total + x * y
@@ -50,6 +61,8 @@ def cross(a, b):
 
 def apply(rows, a):
     """R a, the matrix given by its rows."""
+    if len(rows) == 3:
+        return dot(rows[0], a), dot(rows[1], a), dot(rows[2], a)
     return tuple(dot(row, a) for row in rows)
 
 

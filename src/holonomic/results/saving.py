@@ -59,6 +59,7 @@ class Labels:
     @classmethod
     def of(cls, model) -> Labels:
         known = {name: getattr(model, name) for name in cls.__dataclass_fields__ if name != "order"}
+        known["turns"] = [bool(turns) for turns in known["turns"]]
         listed = {name: list(names) for name, names in known.items() if isinstance(names, Sequence)}
         return cls(order=order_of(model), **known | listed)
 

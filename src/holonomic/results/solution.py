@@ -59,7 +59,7 @@ class Solution(Exports):
         if not (kept and run.record.t):
             # the last state is not among the kept ones; the run's arrays will be used again
             nq = plan.model.nq
-            stop = (run.t, run.x.copy(), run.K[0, nq : nq + plan.size.nk].copy())
+            stop = run.record.as_last(run.t, run.x, run.K[0, nq : nq + plan.size.nk])
         data, modes = run.data, run.modes
         if plan.switches and not plan.watches and not any(code >= plan.n_watched for code, *_ in run.watching.log):
             modes = None  # all slept

@@ -73,6 +73,12 @@ class WrittenRows:
         if self.t and self.t[-1][-1] == t:
             self.k[-1][-1] = k
 
+    def as_last(self, t: float, x, k) -> tuple[float, np.ndarray, np.ndarray]:
+        """A state: the last row, where that is the same, or a copy."""
+        if self.t and self.t[-1][-1] == t and np.array_equal(self.x[-1][-1], x) and np.array_equal(self.k[-1][-1], k):
+            return t, self.x[-1][-1], self.k[-1][-1]
+        return t, x.copy(), k.copy()
+
     def joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         count = len(self.t)
         if count != 1 or len(self.k) != 1:

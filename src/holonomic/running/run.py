@@ -63,7 +63,8 @@ class Run:
         self.modes: np.ndarray | None = None  # of the switches, at the start
         self.work = work = work or Workspace.of(plan)
         self.memory = memory = RUN.new()
-        self.noted = np.zeros((2, plan.model.nq + plan.model.nv))  # state and slope at the smallest pivot ratio
+        # state and slope at the smallest pivot ratio, where singular positions can be told from them
+        self.noted = np.zeros((2, plan.model.nq + plan.model.nv if plan.model.has_terms else 0))
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.loop.state
         self.x[: len(x0)] = x0
         self._forget()
@@ -129,7 +130,7 @@ class Run:
 
     def unbegun(self) -> bytes:
         """Return the memory of a run that is about to begin."""
-        self.memory.notes = 1
+        self.memory.notes = int(self.noted.size > 0)
         self._fill_multipliers(self.lam0)
         return bytes(self.memory)
 

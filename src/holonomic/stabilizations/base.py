@@ -52,7 +52,7 @@ class Lowered:
 
     def measured(self, turns) -> Lowered:
         """The same with one number for every coordinate behind: 0 for those that count turns, which have no size."""
-        return replace(self, sp=np.append(self.sp, [0.0 if counts else 1.0 for counts in turns]))
+        return replace(self, sp=np.append(self.sp, np.where(turns, 0.0, 1.0)))
 
 
 class Stabilization:
