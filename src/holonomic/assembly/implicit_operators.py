@@ -10,11 +10,14 @@ from ..errors import IncompatibleMethods
 from ..kernels import table_accelerations as accelerations
 from ..kernels import table_both_levels as both_levels
 from ..kernels import table_equations, table_factors, table_mass_moves, table_solutions
+from ..kernels import table_with_accelerations as with_accelerations
 from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..model.model_base import N_GAINS
 from ..model.operators import Operator
+from .acceleration_kinds import ACCELERATIONS
+from .acceleration_tables import AccelerationTables
 from .collection import Collection, Context
 from .newton_kinds import VELOCITY, Levels
 from .newton_tables import NewtonTables
@@ -70,7 +73,13 @@ class OfFronts:
             waits = waits | early
         if levels == VELOCITY:
             return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
-        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels)
+        return self._made(levels, waits)
+
+    def _made(self, levels: Levels, waits, **how) -> NewtonTables:
+        """Tables of equations with constraints at these levels."""
+        if levels[0] == ACCELERATIONS:
+            return AccelerationTables(self.c, self.dropped, self._linear, waits, levels, **how)
+        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels, **how)
 
     def _linear_of(self, levels: Levels) -> np.ndarray:
         """Numbers of the linearized equations with constraints at these levels, at the start."""
@@ -112,6 +121,8 @@ class OfFronts:
     def newton(self, levels: Levels) -> dict[Fn, Operator]:
         """Those of implicit methods, for equations with constraints at these levels."""
         made = self._at(levels)
+        if isinstance(made, AccelerationTables):
+            return self._with_accelerations(made)
         size = made.n_equations
         solve, complex_solve = table_solutions.table_newton_solve, table_solutions.table_complex_solve
         if made.both:
@@ -138,12 +149,31 @@ class OfFronts:
         """Those of methods whose algebraic rows belong to another point than their differential ones."""
         if levels not in self._ends:
             waits = self._at(levels).waits
-            self._ends[levels] = NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, ends=True, levels=levels)
+            self._ends[levels] = self._made(levels, waits, ends=True)
         made = self._ends[levels]
-        solve = both_levels.table_both_solve if made.both else table_solutions.table_newton_solve
+        solve, size = both_levels.table_both_solve if made.both else table_solutions.table_newton_solve, made.n_equations
+        if isinstance(made, AccelerationTables):
+            solve, size = with_accelerations.table_solve_with, made.n_unknowns
         return {
             Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, made.context.address, made.real),
-            Fn.ENDS_SOLVE: Operator(solve.address, made.context.address, made.n_equations),
+            Fn.ENDS_SOLVE: Operator(solve.address, made.context.address, size),
+        }
+
+    @staticmethod
+    def _with_accelerations(made: AccelerationTables) -> dict[Fn, Operator]:
+        """Those of equations with accelerations among the unknowns."""
+        size, linear = made.n_equations, made.context.memory.n_linear
+        return {
+            fn: Operator(kernel.address, made.context.address, length)
+            for fn, kernel, length in (
+                (Fn.EQUATIONS, with_accelerations.table_equations_with, size),
+                (Fn.LINEARIZED, with_accelerations.table_linearized_with, linear),
+                (Fn.NEWTON_FACTOR, table_factors.table_newton_factor, made.real),
+                (Fn.NEWTON_SOLVE, with_accelerations.table_solve_with, made.n_unknowns),
+                (Fn.COMPLEX_FACTOR, table_factors.table_complex_factor, made.complex),
+                (Fn.COMPLEX_SOLVE, with_accelerations.table_complex_solve_with, 2 * made.n_unknowns),
+                (Fn.GRADIENTS, with_accelerations.table_gradients_with, size),
+            )
         }
 
     @cached_property

@@ -17,6 +17,7 @@ from ..formulations.ggl import GGL
 from ..formulations.index1 import Index1
 from ..formulations.index2 import Index2
 from ..formulations.index3 import Index3
+from ..formulations.overdetermined import Overdetermined
 from ..formulations.projected_invariants import ProjectedInvariants
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import LOADED
@@ -70,7 +71,7 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
         partial(collect, m, known, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), known.params,
         coordinate_kinds(m.kit, m.bodies), dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
         (m.kit.NQ * len(m.bodies) + sum(len(state.start) for state in m.states.values()), m.kit.NV * len(m.bodies)),
-        (Index2, Index3, GGL, Index1, ProjectedInvariants), rates_of_states(m), m.kit.kinematics(1),
+        (Index2, Index3, GGL, Index1, ProjectedInvariants, Overdetermined), rates_of_states(m), m.kit.kinematics(1),
     )  # fmt: skip
 
 

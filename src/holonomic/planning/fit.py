@@ -135,7 +135,7 @@ def _check_operators(choice: Choice, model) -> None:
             f"Use formulation={has}, or {EXPLICIT()!r}." if has else f"Use {EXPLICIT()!r}.",
         )
     mean = i.averages_slopes or (i.multipliers_in_stages and i.keeps_at_end and not f.in_stages)
-    if residual and mean and (f.in_stages or "acceleration" in f.levels):
+    if residual and mean and "accelerations" not in f.levels and (f.in_stages or "acceleration" in f.levels):
         raise Misfit(
             f"{i!r} takes the mean slope of a step, with which {model.name} has other accelerations than those of its end in "
             f"{f!r}.",
