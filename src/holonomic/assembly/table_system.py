@@ -406,6 +406,14 @@ class TableSystem(Operators):
     def along_mass(self) -> tuple[str | None, str | None]:
         return (None, "VEL") if self.collection.whole else ("mass", None)
 
+    @property
+    def repeating(self) -> np.ndarray | None:
+        try:
+            found = self._of_fronts(self.collection).dropped
+        except IncompatibleMethods:  # in the drawing others do so
+            return None
+        return found if found.sum() == self.collection.redundant else None
+
     def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
         return self._of_fronts(self.collection).rows(t, x, data)
 

@@ -181,8 +181,13 @@ class Operators:
         """`metric` and `mass_at` of moves of velocities along M⁻¹Gᵀ that have an INVERSE; None: impulses are solved from TERMS."""
         return None
 
+    @property
+    def repeating(self) -> np.ndarray | None:
+        """Which rows repeat others, as many as do so, such that all others are independent; None where that is not known."""
+        return None
+
     def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
-        """Return G as a sparse array; asked for beside `along_mass`."""
+        """Return G as a sparse array; asked for beside `along_mass` and `repeating`."""
         raise NotImplementedError(f"{type(self).__name__} has no sparse rows")
 
     @property

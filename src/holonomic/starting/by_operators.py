@@ -20,12 +20,13 @@ from ..kernels.evaluate import RHO_REFINED
 from ..kernels.signatures import Fn
 from ..model.model_base import Variant
 from ..model.refusals import warn
-from .rank import NOTHING, RHO_FULL_RANK, rank_by_rows, redundant_rows, terms, warn_of_redundant
+from .rank import NOTHING, RHO_FULL_RANK, rank_by_rows, redundant_rows, rows_that_repeat, terms, warn_of_redundant
 
 NEARBY = 1e-10  # how near to its constraints such a position has to be
 SPREAD = 1e-3  # of coordinates: how far away rank is looked at again
 STEPS = 30  # of Newton's method onto the positions
 BOTH = (Fn.VEL_FACTOR, Fn.POS_FACTOR)
+DENSE = 100  # rows up to which those that repeat others are told from the whole matrix
 ENOUGH = 1e-2  # of what is allowed: what a projection leaves
 
 
@@ -117,9 +118,14 @@ def _examine(model, t, q, v, data, redundant: str | None) -> None:
 
 
 def _name_redundant(model, t, q, v, data, count: int) -> None:
-    """Warn of rows that repeat others, by their labels where there is a matrix to look at."""
+    """Warn of rows that repeat others, by their labels: pivots tell them, of few rows those of the whole matrix."""
     known = model.redundancy_of(data)
-    G = terms(model, t, q, v, data)[2] if model.has_terms and known is None else np.zeros((0, 0))
+    gone = model.system.repeating if known is None and model.n_lam > DENSE else None
+    if gone is not None:
+        known = rows_that_repeat(model.row_labels, model.system.sparse_rows(t, np.concatenate([q, v]), data), gone)
+        model.note_redundancy(data, known)
+    looks = known is None and model.has_terms and (gone is None or model.n_lam <= 10 * DENSE)
+    G = terms(model, t, q, v, data)[2] if looks else np.zeros((0, 0))
     if len(G) and np.linalg.norm(G, axis=1).min() > NOTHING:
         order, rank = rank_by_rows(G)[1], model.n_lam - count
         known = redundant_rows(model.row_labels, G, tuple(sorted(int(row) for row in order[:rank])))
@@ -230,6 +236,7 @@ class _Weighed:
         """Newton's method from q."""
         model, still, x = self.model, np.zeros(self.model.nv), q.copy()
         n, kept, free = model.n_constraints + model.n_invariants, None, ~held & (np.arange(model.nq) < model.nc)
+        least, best, g, far = np.inf, x, np.zeros(n), np.zeros(n)
         for _ in range(STEPS + 1):
             at = np.concatenate([x, still])
             g = model.evaluate(Fn.RESIDUAL, t, at, np.zeros(0), self.data)[:n]
@@ -238,12 +245,16 @@ class _Weighed:
             g = g - kept
             F = self._factors("POS", t, at)
             far = np.abs(g) * F[1 : 1 + n]
-            if not np.all(np.isfinite(far)) or np.max(far, initial=0.0) <= ENOUGH * most + 1e-15:
+            if not np.all(np.isfinite(far)):
+                break
+            if np.max(far, initial=0.0) < least:
+                least, best = np.max(far, initial=0.0), x.copy()
+            if least <= ENOUGH * most + 1e-15:
                 break
             moved = self._of("TANGENT", t, F, x - q) - self._of("SOLVE", t, F, g)
             x[free] = q[free] + moved[free]
-        if np.all(np.isfinite(far)) and np.max(far, initial=0.0) <= most:
-            return x
+        if least <= most:
+            return best
         worst = int(np.argmax(far))
         label = [*model.constraint_labels, *model.invariant_labels][worst]
         raise InconsistentState(
