@@ -21,6 +21,7 @@ from .acceleration_tables import AccelerationTables
 from .collection import Collection, Context
 from .newton_kinds import VELOCITY, Levels
 from .newton_tables import NewtonTables
+from .what_lumps_hold import rows_of
 
 SHORT = 1e10  # 1/h at which rows that repeat others are looked for: forces do not count then
 TRIALS = 8  # orders that are tried: rows whose pivots are not there yet wait for all their bodies
@@ -32,8 +33,8 @@ class OfFronts:
     def __init__(self, c: Collection):
         self.c = c
         self._data = np.concatenate([c.values, c.numbers, np.zeros(c.at_gains + N_GAINS - len(c.values) - len(c.numbers))])
-        bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
-        self._linear = self._linearized(bare)
+        self._bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
+        self._linear = self._linearized(self._bare)
         self._newton: dict[Levels, NewtonTables] = {}
         self._ends: dict[Levels, NewtonTables] = {}
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
@@ -190,8 +191,16 @@ class OfFronts:
                 (Fn.VEL_FACTOR, table_mass_moves.table_mass_factor, written),
                 (Fn.VEL_SOLVE, table_mass_moves.table_mass_solve, nv),
                 (Fn.VEL_TANGENT, table_mass_moves.table_mass_tangent, nv),
+                (Fn.VEL_INVERSE, table_mass_moves.table_mass_inverse, self.c.n_rows),
             )
         }
+
+    def rows(self, t: float, x: np.ndarray, data: np.ndarray):
+        """G as a sparse array."""
+        made = self._bare
+        y = np.concatenate([x, np.zeros(made.n_equations - len(x))])
+        L = _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
+        return rows_of(made, L)
 
     def field(self) -> Operator:
         """The field from the whole matrix."""

@@ -177,6 +177,20 @@ class Operators:
         return self.takes_metrics
 
     @property
+    def along_mass(self) -> tuple[str | None, str | None] | None:
+        """`metric` and `mass_at` of moves of velocities along M⁻¹Gᵀ that have an INVERSE; None: impulses are solved from TERMS."""
+        return None
+
+    @property
+    def repeating(self) -> np.ndarray | None:
+        """Which rows repeat others, as many as do so, such that all others are independent; None where that is not known."""
+        return None
+
+    def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
+        """Return G as a sparse array; asked for beside `along_mass` and `repeating`."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse rows")
+
+    @property
     def ratio_tells(self) -> bool:
         """Whether the pivot ratio of FIELD falls with the square of the distance from a singular position, and nowhere else."""
         return not any(self.rank)
@@ -291,6 +305,11 @@ class OperatorModel(ModelBase):
     @property
     def has_terms(self) -> bool:  # type: ignore[override]
         return Fn.TERMS in self.offered(None)
+
+    @property
+    def has_impulses(self) -> bool:
+        """Whether impulses of constraints can be had."""
+        return self.has_terms or self.system.along_mass is not None
 
     @property
     def may_pass(self) -> bool:  # type: ignore[override]

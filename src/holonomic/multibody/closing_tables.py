@@ -91,6 +91,18 @@ class TableKinematics:
         self.system.set_rank(*known)
         return min(here, nearby)
 
+    def repeating(self, count: int) -> dict[str, int]:
+        """As many rows as repeat others, by joint or drive, without which all others are independent; none where that is not known."""
+        known = self.system.rank
+        self.system.set_rank(count, known[1])
+        gone = self.system.repeating
+        self.system.set_rank(*known)
+        if gone is None or gone.sum() != count:
+            return {}
+        order = np.argsort(self.starts, kind="stable")
+        parts = order[np.searchsorted(self.starts[order], np.flatnonzero(gone), side="right") - 1]
+        return {self.names[k]: int(np.sum(parts == k)) for k in np.unique(parts).tolist()}
+
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """The smallest velocities that meet the drives."""
         n = self.model.n_lam
