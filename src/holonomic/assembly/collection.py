@@ -345,10 +345,10 @@ class Context:
         self._held.append(array)
         return array.ctypes.data
 
-    def hold(self, values, kind: Any = np.int64) -> int:
-        """Keep an array, and return its address."""
+    def hold(self, values, kind: Any = np.int64, shared: bool = True) -> int:
+        """Keep an array, or one that is equal to it where it may be `shared`, and return its address."""
         array = np.ascontiguousarray(values, dtype=kind)
         if not array.size:
             array = np.zeros(8, dtype=kind)
-        self._held.append(array if self._shared is None else self._shared.one(array))
+        self._held.append(self._shared.one(array) if shared and self._shared is not None else array)
         return self._held[-1].ctypes.data

@@ -32,9 +32,7 @@ class OfFronts:
 
     def __init__(self, c: Collection):
         self.c = c
-        self._data = np.concatenate([c.values, c.numbers, np.zeros(c.at_gains + N_GAINS - len(c.values) - len(c.numbers))])
-        self._bare = NewtonTables(c, np.zeros(c.n_rows, dtype=bool))
-        self._linear = self._linearized(self._bare)
+        self._known: tuple[np.ndarray, np.ndarray] | None = None
         self._newton: dict[Levels, NewtonTables] = {}
         self._ends: dict[Levels, NewtonTables] = {}
         self.dropped = np.zeros(c.n_rows, dtype=bool)  # rows that repeat others
@@ -47,14 +45,24 @@ class OfFronts:
                     'where tables choose those that they leave out. Draw the mechanism where it starts, or use compile="now".'
                 )
 
+    @property
+    def _start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the linearized equations at the start, and data; kept while an order is looked for."""
+        if self._known is None:
+            c = self.c
+            data = np.concatenate([c.values, c.numbers, np.zeros(c.at_gains + N_GAINS - len(c.values) - len(c.numbers))])
+            self._known = self._linearized(NewtonTables(c, np.zeros(c.n_rows, dtype=bool)), data), data
+        return self._known
+
     def _replaced(self, **how) -> tuple[np.ndarray, NewtonTables]:
         """Rows whose pivots are replaced in such tables, and the tables."""
-        looked = NewtonTables(self.c, self.dropped, self._linear, **how)
+        at_start, data = self._start
+        looked = NewtonTables(self.c, self.dropped, at_start, **how)
         if looked.accelerations:
-            shift, linear = 1.0, np.concatenate([self._linear, self._linear])
+            shift, linear = 1.0, np.concatenate([at_start, at_start])
         else:
-            shift, linear = SHORT, np.append(self._linear, 1.0)
-        factors = _called(table_factors.table_newton_factor, looked.context, looked.real, shift, linear, self._data)
+            shift, linear = SHORT, np.append(at_start, 1.0)
+        factors = _called(table_factors.table_newton_factor, looked.context, looked.real, shift, linear, data)
         return looked.replaced(factors), looked
 
     def _in_order(self, accelerations: bool, levels: Levels = VELOCITY) -> NewtonTables:
@@ -73,25 +81,26 @@ class OfFronts:
                 early = self._beside(early) if trial < TRIALS - 2 else ~waits
             waits = waits | early
         if levels == VELOCITY:
-            return NewtonTables(self.c, self.dropped, self._linear, waits, accelerations=accelerations)
+            return NewtonTables(self.c, self.dropped, self._start[0], waits, accelerations=accelerations).as_found()
         return self._made(levels, waits)
 
     def _made(self, levels: Levels, waits, **how) -> NewtonTables:
         """Tables of equations with constraints at these levels."""
         if levels[0] == ACCELERATIONS:
-            return AccelerationTables(self.c, self.dropped, self._linear, waits, levels, **how)
-        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels, **how)
+            return AccelerationTables(self.c, self.dropped, self._start[0], waits, levels, **how)
+        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels, **how).as_found()
 
     def _linear_of(self, levels: Levels) -> np.ndarray:
         """Numbers of the linearized equations with constraints at these levels, at the start."""
+        at_start, data = self._start
         if levels == VELOCITY:
-            return self._linear
-        return self._linearized(NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), levels=levels))
+            return at_start
+        return self._linearized(NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), levels=levels), data)
 
-    def _linearized(self, bare: NewtonTables) -> np.ndarray:
+    def _linearized(self, bare: NewtonTables, data: np.ndarray) -> np.ndarray:
         """Numbers of the linearized equations at the start."""
         at_rest = np.concatenate([self.c.start, np.zeros(bare.n_equations - len(self.c.start))])
-        return _called(table_equations.table_linearized, bare.context, bare.n_linear, 0.0, at_rest, self._data)
+        return _called(table_equations.table_linearized, bare.context, bare.n_linear, 0.0, at_rest, data)
 
     def _beside(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the bodies that these rows hold, and of the bodies that those hold."""
@@ -110,13 +119,13 @@ class OfFronts:
 
     @cached_property
     def _whole(self) -> NewtonTables:
-        made = self._in_order(accelerations=True)
+        made, self._known = self._in_order(accelerations=True), None
         made.context.memory.at_gains = self.c.at_gains
         return made
 
     def _at(self, levels: Levels) -> NewtonTables:
         if levels not in self._newton:
-            self._newton[levels] = self._in_order(accelerations=False, levels=levels)
+            self._newton[levels], self._known = self._in_order(accelerations=False, levels=levels), None
         return self._newton[levels]
 
     def newton(self, levels: Levels) -> dict[Fn, Operator]:
@@ -150,7 +159,7 @@ class OfFronts:
         """Those of methods whose algebraic rows belong to another point than their differential ones."""
         if levels not in self._ends:
             waits = self._at(levels).waits
-            self._ends[levels] = self._made(levels, waits, ends=True)
+            self._ends[levels], self._known = self._made(levels, waits, ends=True), None
         made = self._ends[levels]
         solve, size = both_levels.table_both_solve if made.both else table_solutions.table_newton_solve, made.n_equations
         if isinstance(made, AccelerationTables):
@@ -179,7 +188,9 @@ class OfFronts:
 
     @cached_property
     def _moves(self) -> NewtonTables:
-        return NewtonTables(self.c, self.dropped, self._linear, self._whole.waits, moves=True)
+        waits = self._whole.waits
+        linear, self._known = self._linear_of(VELOCITY), None
+        return NewtonTables(self.c, self.dropped, linear, waits, moves=True).as_found()
 
     def by_mass(self) -> dict[Fn, Operator]:
         """Moves of velocities along M⁻¹Gᵀ."""
@@ -197,7 +208,7 @@ class OfFronts:
 
     def rows(self, t: float, x: np.ndarray, data: np.ndarray):
         """G as a sparse array."""
-        made = self._bare
+        made = NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool))
         y = np.concatenate([x, np.zeros(made.n_equations - len(x))])
         L = _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
         return rows_of(made, L)

@@ -99,7 +99,8 @@ def entries_of(made) -> list[np.ndarray]:
             parts.append((*rows, *columns, what, place + second, zero))
     if made.looks == 1:
         widths = made.widths
-        lumps, inside = np.repeat(np.arange(len(widths)), widths), np.concatenate([np.arange(width) for width in widths])
+        lumps = np.repeat(np.arange(len(widths)), widths)
+        inside = np.arange(len(lumps)) - (np.cumsum(widths) - widths)[lumps]
         ones = np.ones(len(lumps), dtype=np.int64)
         parts.append((lumps, inside, lumps, inside, ones, made.n_linear * ones, 0 * ones))
     found = [np.concatenate(each) for each in zip(*parts, strict=True)]

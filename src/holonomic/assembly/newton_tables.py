@@ -6,8 +6,11 @@ numbers of G at the start, by which rows that a body holds are told from rows th
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from ..kernels import body_order
 from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import ACROSS, BY_LAM, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
@@ -16,6 +19,9 @@ from .newton_entries import entries_of
 from .newton_kinds import VELOCITY, Levels
 from .saddle_order import saddle_order
 from .what_lumps_hold import held_by_lumps
+
+# what an order is found from
+FOUND_FROM = ("lumps", "moving", "widths", "turn_rows", "node_of", "inside_of", "heights", "names_of", "orders", "words", "names")
 
 
 class NewtonTables:
@@ -54,7 +60,7 @@ class NewtonTables:
         some = (MASS, JACOBIAN) if moves else (MASS, JACOBIAN, BY_LAM) if accelerations else (*range(ACROSS + 1),)
         self.codes = set(some) - ({MASS} if looks == 1 else set())  # of the entries that count
         self.waits = np.zeros(c.n_rows, dtype=bool) if waits is None else waits
-        self.context = Context(NEWTON)
+        self.context = Context(NEWTON, c.shared)
         self.context.memory.looks = self.looks = looks
         self._lay_out()
         if linearized is None:
@@ -65,19 +71,19 @@ class NewtonTables:
         self.real, self.complex = TELLS + head.n_linear + typed, TELLS + head.n_linear + 2 * typed
 
     def as_found(self) -> NewtonTables:
-        """These tables, to be used: no small pivots are looked for any more."""
+        """These tables, to be used: no small pivots are looked for any more, and what the order was found from is not needed."""
         self.context.memory.looks = self.looks = 0
+        for name in FOUND_FROM:
+            delattr(self, name)
         return self
 
     def replaced(self, factors: np.ndarray) -> np.ndarray:
         """Rows whose pivots were replaced in these real factors."""
         found = np.zeros(self.c.n_rows, dtype=bool)
-        panels = factors[self.real - self.panels :]
-        for m, n, at, panel in self.words[:, [0, 1, 2, 9]].tolist():
-            pivots = panels[panel + m * n + (n - m) * m :][:m]
-            for p in np.flatnonzero(pivots % 1.0 != 0.0):
-                if self.names[at + p] >= self.n_free:
-                    found[(self.names[at + p] - self.n_free) % self.n_lam] = True
+        m, n, at, panel = self.words[:, [0, 1, 2, 9]].T
+        pivots = factors[self.real - self.panels :][_runs(panel + m * n + (n - m) * m, m)]
+        names = self.names[_runs(at, m)]
+        found[(names[(pivots % 1.0 != 0.0) & (names >= self.n_free)] - self.n_free) % max(1, self.n_lam)] = True
         return found
 
     def _lay_out(self) -> None:
@@ -209,20 +215,10 @@ class NewtonTables:
     @staticmethod
     def _rooms(parents: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, int]:
         """Places of what fronts leave, used again by what is as large once it is taken; and how much room that is."""
-        places, end, free = [0] * len(parents), 0, {}
-        children: list[list[int]] = [[] for _ in parents]
-        sizes = (left * left).tolist()
-        for k, (parent, size) in enumerate(zip(parents.tolist(), sizes, strict=True)):
-            if parent >= 0:
-                known = free.get(size)
-                if known:
-                    places[k] = known.pop()
-                else:
-                    places[k], end = end, end + size
-                children[parent].append(k)
-            for child in children[k]:
-                free.setdefault(sizes[child], []).append(places[child])
-        return np.array(places, dtype=np.int64), end
+        nothing = lambda many: np.full(max(1, many), -1, dtype=np.int64)
+        fronts, places = len(parents), np.zeros_like(parents)
+        room = body_order.LeftRoom(*(nothing(fronts) for _ in range(3)), nothing(int(left.max(initial=0)) + 1), nothing(fronts))
+        return places, int(body_order.places_of_what_is_left(parents, np.ascontiguousarray(left), places, room))
 
     def _fronts(self, L: np.ndarray) -> None:
         """The order, and the words of all fronts."""
@@ -232,7 +228,8 @@ class NewtonTables:
         heights, n_lumps, n_nodes = self.heights, self.c.n_lumps, len(self.heights)
         freedom, held = self._held(L)
         low, high = np.minimum(row_node, col_node), np.maximum(row_node, col_node)
-        keys = np.unique((low * n_nodes + high)[low < high])
+        keys = np.sort((low * n_nodes + high)[low < high])
+        keys = keys[np.diff(keys, prepend=-1) > 0]  # not np.unique, whose hashes take longer
         waiting = np.zeros(n_nodes, dtype=bool)
         waiting[n_lumps + self.node_of[: self.n_lam][self.waits]] = True
         order = saddle_order(self.orders, np.stack(np.divmod(keys, n_nodes), axis=1), freedom, held, waiting)
@@ -287,9 +284,10 @@ class NewtonTables:
         words[:, 3] = np.concatenate([[0], np.cumsum(counts.sum(axis=1))[:-1]])
         words[:, 4:7] = counts
         words[:, 11] = np.concatenate([[0], np.cumsum(counts[:, 2])[:-1]])
-        head.heads, head.fronts, head.names = made.hold(words), fronts, made.hold(names)
-        head.entries, head.entry_turns = made.hold(packed), made.hold(turn[order][kind[order] == 2])
-        head.children, head.panels, head.left, head.largest = made.hold(children), panel, free, largest
+        own = partial(made.hold, shared=False)  # of other orders that are tried they would be kept
+        head.heads, head.fronts, head.names = own(words), fronts, own(names)
+        head.entries, head.entry_turns = own(packed), own(turn[order][kind[order] == 2])
+        head.children, head.panels, head.left, head.largest = own(children), panel, free, largest
         self.panels, self.words, self.names = panel, words, names
 
 

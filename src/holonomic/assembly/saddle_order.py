@@ -51,8 +51,10 @@ def saddle_order(
     joined = pairs[(pairs[:, 0] < n_lumps) & (pairs[:, 1] >= n_lumps)]
     ends_first, ends = _by_group(joined[:, 1] - n_lumps, joined[:, 0], n - n_lumps)
     rows = np.repeat(np.arange(n_lumps, n), np.diff(ends_first))
+    one, held = ends * n + rows, np.append(np.sort(held), -1)
+    alone = held[np.searchsorted(held[:-1], one)] == one
     coupling = body_order.Coupling(
-        ints(heights), ints(freedom), node_first, slots, ends_first, ends, ints(np.isin(ends * n + rows, held)), ints(waiting)
+        ints(heights), ints(freedom), node_first, slots, ends_first, ends, ints(alone), ints(waiting)
     )
     more = 4 * len(slots) + 64
     cliques = many + n_lumps

@@ -81,10 +81,12 @@ def _freedoms(made, lumps: list[np.ndarray], blocks: list[np.ndarray]) -> np.nda
             there = np.flatnonzero(place[of] >= 0)
             while len(there):  # a lump may be touched by several elements of a kind: one after the other
                 _, first = np.unique(of[there], return_index=True)
-                own = there[np.sort(first)]
+                rest = np.ones(len(there), dtype=bool)
+                rest[first] = False
+                own = there[~rest]
                 into = place[of[own]]
                 whole[into[:, None], at[into][:, None] + np.arange(block.shape[1])] = block[own]
                 at[into] += block.shape[1]
-                there = np.setdiff1d(there, own)
+                there = there[rest]
         found[some] = np.linalg.matrix_rank(whole)
     return found

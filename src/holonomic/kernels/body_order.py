@@ -223,3 +223,37 @@ def order_bodies(
         fronts += 1
         found.own_first[fronts] = k
     return fronts
+
+
+class LeftRoom(NamedTuple):
+    """Room to find places in; -1 where there is nothing."""
+
+    first: Any  # of each front, the first that leaves it something
+    last: Any  # and the last
+    following: Any  # the next that leaves something to the same front
+    free: Any  # of each number of variables, a front whose place is free, that left so many
+    more: Any  # the next whose place is free
+
+
+@leaf
+def places_of_what_is_left(parents: ints, left: ints, places: ints, room: Group(LeftRoom, (ints, ints, ints, ints, ints))) -> i8:
+    """Find places for what fronts leave, used again by what is as large once it is taken; return how much room that is."""
+    end = 0
+    for front in range(len(parents)):
+        parent, many = parents[front], left[front]
+        if parent >= 0:
+            known = room.free[many]
+            if known >= 0:
+                places[front], room.free[many] = places[known], room.more[known]
+            else:
+                places[front], end = end, end + many * many
+            if room.first[parent] < 0:
+                room.first[parent] = front
+            else:
+                room.following[room.last[parent]] = front
+            room.last[parent] = front
+        child = room.first[front]
+        while child >= 0:
+            room.more[child], room.free[left[child]] = room.free[left[child]], child
+            child = room.following[child]
+    return end

@@ -344,7 +344,10 @@ class Run:
 
     def _collect(self, chunks: int, events: int) -> None:
         """Take over what the loop has written, after as many chunks of rows and as many events."""
-        self.record.add(*self.work.rows, self.memory.rows, chunks)
+        t, x, k, dense = self.work.rows
+        if not self.memory.keep_steps:  # nobody looks into steps that are not kept
+            dense = dense[:, :0]
+        self.record.add(t, x, k, dense, self.memory.rows, chunks)
         self.memory.rows = 0
         self.noted[:] = self.K[-2:, : self.noted.shape[1]]  # they outlive the workspace
         self.watching.collect(self.memory.event_rows, events)
