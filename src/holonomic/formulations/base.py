@@ -64,11 +64,10 @@ class Formulation:
     for_ode: ClassVar[bool] = False  # knows y' = rhs alone: an Ode, and a Dae whose algebraic unknowns are solved for
     for_dae: ClassVar[bool] = False  # knows a Dae with algebraic unknowns among its own
     plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
-    # of constraints in equations that are sums over elements: that of λ, then that of μ; "accelerations" first: w, that M w = f - Gᵀλ
-    # and G w + γ = 0 say, is an unknown, then the levels of μ and τ; at last "transposed", τ moves positions too, or "least squares"
-    levels: ClassVar[tuple[str, ...]] = ()
-    no_sum: ClassVar[str] = ""  # why its equations are no sum over elements, in words: then tables do not have them
-    needs_dense_terms: ClassVar[bool] = False  # chooses or solves by matrices of the whole system, which not every model offers
+    # "accelerations" first: those that M w = f - Gᵀλ and G w + γ = 0 say are unknowns, too; then the levels of μ and τ, and at last
+    # "transposed", where τ moves positions, too, or "least squares", where differential equations hold so
+    levels: ClassVar[tuple[str, ...]] = ()  # of constraints in equations that are sums over elements: that of λ, then that of μ
+    no_sum: ClassVar[str] = ""  # why its equations are no sum over elements, in words: tables do not have them
     overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
     integrates_multipliers: ClassVar[bool] = False  # λ has a slope, and stays where it is when the state is moved
     has_field_terms: ClassVar[bool] = False  # its residual holds what a stabilization adds to the field
