@@ -21,6 +21,7 @@ from .lone_front import ALONE
 FULL = -1  # answer where the lists have no more room
 HEAD = 9  # words of a group, as in `front_groups`
 SMALL = 12  # rows of a front up to which another of twice as many is taken in the same round
+SHORT, HIGH = 16, 5  # nodes up to which, of so many rows at least, chains go from their ends, eight would not be side by side
 
 
 class Graph(NamedTuple):
@@ -169,9 +170,13 @@ def order_fronts(
             least = min(least, degrees[alive[i]])
         most = 2 * least if least <= SMALL else least + least // 4
         turn += 1
+        ends = 0
+        for i in range(left if n <= SHORT else 0):
+            if heights[alive[i]] >= HIGH and degrees[alive[i]] == 2 * heights[alive[i]]:
+                ends += 1
         for i in range(left):
             v = alive[i]
-            if degrees[v] < 0 or seen[v] == turn or degrees[v] > most:
+            if degrees[v] < 0 or seen[v] == turn or degrees[v] > most or (ends > 0 and degrees[v] > 2 * heights[v]):
                 continue
             e, first, level, rows = lumps + fronts, top, 0, heights[v]
             most_rows = MOST if degrees[v] < ALONE else degrees[v]
