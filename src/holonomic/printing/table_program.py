@@ -32,7 +32,7 @@ from .one_member import MemberProgram, bound_of, can_ready, local_of, model_sour
 from .ready import ready
 from .specialize import Specializer
 from .table_member import factor_rows, field, residual, solve_rows, tangent_rows
-from .table_words import ContextTables, TableWords, shapes_of
+from .table_words import Asked, ContextTables, TableWords, shapes_of
 
 ROOM = 1 << 14  # numbers of a member: 128 kB, and a GPU holds a quarter of a million members at once
 STEADY = (
@@ -102,12 +102,12 @@ def too_large(numbers: int) -> IncompatibleMethods:
     )
 
 
-def rung(n: int) -> int:
-    """The least of 16, 24, 32, 48, 64, 96 ... that is n or more."""
-    size = 16
-    while size < n:
-        size += size // 2 if size & (size - 1) == 0 else size // 3
-    return size
+def rung(wide: int, work: int) -> tuple[int, int]:
+    """Room for a state or a stage, and for what is worked on: (32, 256), or that as often doubled as it takes."""
+    k = 0
+    while wide > 32 << k or work > 256 << k:
+        k += 1
+    return 32 << k, 256 << k
 
 
 def table_program_of(job: Job) -> TableProgram:
@@ -115,20 +115,22 @@ def table_program_of(job: Job) -> TableProgram:
     program, plan = job.program, job.plan
     system, own = plan.model.system, own_places(job)
     tables = TableWords(system.collection, own, len(job.data), len(SIZE.fields))
-    contexts = _contexts(system.collection)
-    written = {name: tables.context(*each[0], **each[1]) for name, each in contexts.items()}
-    readies = can_ready(job)
+    written = tables.contexts(_contexts(system.collection))
+    checks = can_ready(job) and not program.model.n_invariants  # what these are at the start, the processor finds out
+    readies = checks or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     size = _sizes(job, written)
     for k, name in enumerate(SIZE.fields):
         tables.words[k] = int(getattr(size, name))
-    local = _local(job, size, tables.room)
-    numbers = sum(int(np.prod(shape)) for shape, _ in local.values())
-    if numbers > ROOM:
-        raise too_large(numbers)
+    wide, work = max(int(size.nx), int(size.nrow), 8), max(int(size.work_end) + 1, tables.room)
+    local = _local(job, size, *rung(wide, work))
+    if _numbers(local) > ROOM:  # it may fit by itself
+        local = _local(job, size, wide, work)
+    if _numbers(local) > ROOM:
+        raise too_large(_numbers(local))
     bound = _bound(job, size, local)
     writer = Specializer({dense_saddle: OK, dense_short: OK, weigh: OK, may_look: 0})
     calls = []
-    if readies:
+    if checks:
         more = {"mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local["state_W"][0])}
         name, left = writer.function(ready, bound | more)
         given = {"t": f"REALS0[{RUN.places(REAL)['t']}]", "x": "state_x", "W": "state_W"}
@@ -140,17 +142,17 @@ def table_program_of(job: Job) -> TableProgram:
     return TableProgram(models, tuple(writer.functions), tuple(calls), local, own, (), readies, tables)
 
 
-def _contexts(c: Collection) -> dict[str, tuple]:
-    """The tables of each context, and how they are arranged; POS where position rows have other columns than velocity rows."""
+def _contexts(c: Collection) -> dict[str, Asked]:
+    """What is arranged; POS where position rows have other columns than velocity rows."""
     rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]
     norms = [] if c.norms is None else [(c.norms, "position")]
-    found: dict[str, tuple] = {
-        "FIELD": (([(table, "main") for table in c.of(BODY, STATE, FORCE, ROWS, SPEEDS)],), {"weights": "mass"}),
-        "RESIDUAL": (([*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms],), {}),
-        "VEL": ((rows,), {"weights": "metric", "factors": True}),
+    found = {
+        "FIELD": Asked([(table, "main") for table in c.of(BODY, STATE, FORCE, ROWS, SPEEDS)], "mass"),
+        "RESIDUAL": Asked([*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms]),
+        "VEL": Asked(rows, "metric"),
     }
     if TableSystem._own_positions(c):
-        found["POS"] = ((TableSystem._rows_by_q(c),), {"by_q": True, "weights": "metric", "factors": True})
+        found["POS"] = Asked(TableSystem._rows_by_q(c), "metric", by_q=True)
     return found
 
 
@@ -162,12 +164,16 @@ def _sizes(job: Job, contexts: dict[str, ContextTables]) -> Memory:
     return sizes_of(job, lengths)
 
 
-def _local(job: Job, size: Memory, room: int) -> dict[str, tuple]:
-    """Arrays of a member, each as long as the next rung."""
-    wide = rung(max(int(size.nx), int(size.nrow), 8))
+def _local(job: Job, size: Memory, wide: int, work: int) -> dict[str, tuple]:
+    """Arrays of a member."""
     large = size.copy()
-    large.nx, large.nrow, large.nk, large.work_end = wide, wide, wide, rung(int(size.work_end) + 1) - 1
-    return local_of(job, large) | {"room": ((rung(room),), "float64")}
+    large.nx, large.nrow, large.nk, large.work_end = wide, wide, wide, work - 1
+    return local_of(job, large) | {"room": ((work,), "float64")}
+
+
+def _numbers(local: dict[str, tuple]) -> int:
+    """How many numbers there are in these arrays."""
+    return sum(int(np.prod(shape)) for shape, _ in local.values())
 
 
 def _bound(job: Job, size: Memory, local) -> dict[str, Any]:

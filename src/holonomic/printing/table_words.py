@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -40,6 +40,18 @@ class Shape(NamedTuple):
     def order(self) -> tuple:
         """Bodies first, then states and forces, then rows."""
         return (BODY, STATE, FORCE, ROWS, SPEEDS, NORMS).index(self.what), *map(repr, self)
+
+
+class Asked(NamedTuple):
+    """A context that is wanted: kinds with the functions that are called, and what is eliminated.
+
+    `weights`: "mass" where bodies give W⁻¹, "metric" where it is that of projections, and factors are written out; None: there is
+    no elimination.
+    """
+
+    tables: Sequence[tuple[KindTable, str]]
+    weights: str | None = None
+    by_q: bool = False
 
 
 class Part:
@@ -138,14 +150,17 @@ class TableWords:
             self.words[place] = self.c.redundant_q if by_q else self.c.redundant
         return np.array(self.words, dtype=np.int32)
 
-    def context(
-        self, tables: Sequence[tuple[KindTable, str]], *, by_q: bool = False, weights: str | None = None, factors: bool = False
-    ) -> ContextTables:
-        """Write a context; `weights`: "mass", "metric", or None, where nothing is eliminated; `factors`: they are written out."""
-        c = self.c
-        parts = parts_of(c, tables, by_q)
-        context = ContextTables(parts, len(self.words), 0)
-        self.words += [0] * (len(HEAD) + PART * len(parts))
+    def contexts(self, asked: Mapping[str, Asked]) -> dict[str, ContextTables]:
+        """Write contexts, all their heads first: programs know these by their places."""
+        found: dict[str, ContextTables] = {}
+        for name, each in asked.items():
+            found[name] = ContextTables(parts_of(self.c, each.tables, each.by_q), len(self.words), 0)
+            self.words += [0] * (len(HEAD) + PART * len(found[name].parts))
+        return {name: self._written(found[name], each) for name, each in asked.items()}
+
+    def _written(self, context: ContextTables, asked: Asked) -> ContextTables:
+        """Write a context, and return it with the length of its factors."""
+        c, parts, by_q, weights = self.c, context.parts, asked.by_q, asked.weights
         head: dict[str, int] = {"N_Q": c.nq * c.n_bodies + c.n_states, "N_V": c.nv * c.n_bodies, "GAINS": c.at_gains}
         head["N_POSITION"] = c.n_constraints + c.n_invariants
         starts = [0, *accumulate(_widths(c, lump)[0 if by_q else 1] for lump in range(c.n_lumps))]
@@ -167,7 +182,7 @@ class TableWords:
             "AT_F": columns, "AT_A": columns, "AT_B": columns, "AT_G": n, "AT_LAM": n, "AT_R": n, "AT_DIAGONAL": n, "AT_LINE": line,
             "GIVEN": given, "SETTLED": settled, "AT_O": writes[-1], "AT_L": found.n_entries,
         }  # fmt: skip
-        if factors:  # of what is written out, places behind ρ and the lengths of the rows; W⁻¹ stands behind the rows
+        if weights == "metric":  # of what is written out, places behind ρ and the lengths of the rows; W⁻¹ stands behind the rows
             del sizes["AT_O"], sizes["AT_L"]
             head |= {"AT_O": 1 + n, "AT_W": writes[-1], "AT_L": 1 + n + writes[-1] + columns}
             context = context._replace(length=1 + n + writes[-1] + columns + found.n_entries)
@@ -186,7 +201,7 @@ class TableWords:
                 self._new(first), writes[k], at_given, at_settled,
             ]  # fmt: skip
         if weights:
-            head |= self._elimination(context, found, writes, starts, head.get("AT_W") if factors else None)
+            head |= self._elimination(context, found, writes, starts, head.get("AT_W"))
         if weights == "metric":
             places, values = c.weights_of("q" if by_q else "v")
             order = [place for lump in range(c.n_lumps) for place in self._columns(lump, by_q)]
