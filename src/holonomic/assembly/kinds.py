@@ -79,6 +79,11 @@ class Function:
         return 0 if self._cut is None else _compiled(self._cut[0], 8)
 
     @property
+    def tapes(self) -> tuple[Tape | None, Tape]:
+        """What makes settled numbers, None where its numbers are these; and what takes them."""
+        return (None, self._tape) if self._cut is None else self._cut
+
+    @property
     def settled(self) -> int:
         """How many settled numbers there are."""
         return len(self.sources) if self._cut is None else len(self._cut[0].outputs)
