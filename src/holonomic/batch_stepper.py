@@ -94,7 +94,7 @@ class BatchStepper:
         )  # fmt: skip
         self.count, self._asked = count, (system, asked, start)
         every = _starts(start)
-        here = opened("BatchStepper", system, None, every[0], endless=True)
+        here = opened("BatchStepper", system, None, every[0], endless=True, by_size=True)
         ready = one_plan("BatchStepper", here, asked)
         if ready.plan.model.interpreted:
             raise BadArgument("BatchStepper needs a compiled system: its functions run as Python, which Stepper can.")
@@ -114,7 +114,7 @@ class BatchStepper:
 
     def _begin(self, start: GivenStart, number: int) -> tuple[np.ndarray, ...]:
         system, asked, _ = self._asked
-        ready = one_plan("BatchStepper", opened("BatchStepper", system, None, start, endless=True), asked)
+        ready = one_plan("BatchStepper", opened("BatchStepper", system, None, start, endless=True, by_size=True), asked)
         if ready.plan is not self.plan:
             raise BadArgument(f"start {number} needs other methods than the first one: {ready.plan!r}, not {self.plan!r}.")
         run = Run(ready.plan, ready.data, ready.t0, ready.x0, np.inf, save_t=np.zeros(0), inputs=ready.tables, **asked.limits())

@@ -10,7 +10,7 @@ from holonomic.assembly.shelves import in_eights, places, turned
 from holonomic.kernels.signatures import Fn
 from holonomic.model.tape import Tape
 from holonomic.multibody import Mechanism, rod
-from holonomic.native.written_out import entries, written_out
+from holonomic.native.written_out import entries, running, written_out
 from holonomic.planning.reuse import model_of
 
 HEAD, FORM = 9, 8
@@ -175,6 +175,27 @@ def test_loops_are_written_out_with_a_name_for_every_entry():
     known = np.tril(np.outer(x, x)) + np.diag([0.0, 0.0, 1.0, 1.0])
     np.testing.assert_array_equal(np.reshape(out, (4, 4)), known)
     assert not mark.replacement.__code__.co_names and "f_3_2" in mark.replacement.__code__.co_varnames
+
+
+def sums_by_row(m, x, n, out):
+    f = entries()
+    for i in running(n):
+        for p in range(m):
+            f[p] = x[m * i + p]
+        total = 0.0
+        for p in range(m):
+            total += f[p] * (p + 1)
+        out[i] = total
+
+
+def test_of_a_loop_that_goes_on_running_the_inside_is_written_out():
+    from holonomic.native.marks import MARKED
+
+    written_out(sums_by_row, 3)
+    out = [0.0] * 4
+    one = MARKED.pop().replacement
+    one(list(range(12)), 4, out)
+    assert out == [8.0, 26.0, 44.0, 62.0] and one.__code__.co_names == ("range",)
 
 
 def test_a_loop_whose_end_is_not_known_is_refused_where_loops_are_written_out():

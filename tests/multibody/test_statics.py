@@ -7,7 +7,7 @@ import pytest
 
 from holonomic import StepFailed, simulate
 from holonomic.errors import BadArgument
-from holonomic.multibody import Mechanism, equilibrium, linearize, rod
+from holonomic.multibody import Mechanism, disk, equilibrium, linearize, rod, statics
 from holonomic.multibody.statics import Statics
 
 from .machines import four_bar, pendulum, slider_crank
@@ -105,8 +105,10 @@ def chain_between(n: int, span: float, length: float = 0.1, mass: float = 0.1):
     return m
 
 
-def test_a_cable_of_a_hundred_links_hangs_as_the_forces_on_its_links_ask_for():
-    n, span, length, mass = 100, 7.7, 0.1, 0.1
+@pytest.mark.parametrize("n", [30, 100, 1000])
+def test_a_cable_hangs_as_the_forces_on_its_links_ask_for(n):
+    """Beyond 40 bodies without a matrix of all of it."""
+    span, length, mass = 0.077 * n, 0.1, 0.1
     rest = equilibrium(chain_between(n, span))
     # Link by link: the horizontal force H is the same everywhere, the vertical one grows by a weight from link to link, and each
     # link points along the mean of the forces at its ends. H makes the chain as wide as its span.
@@ -117,7 +119,7 @@ def test_a_cable_of_a_hundred_links_hangs_as_the_forces_on_its_links_ask_for():
         low, high = (H, high) if length * np.sum(H / np.hypot(H, vertical)) < span else (low, H)
     heights = length * np.cumsum(vertical / np.hypot(H, vertical))
     assert rest.stable
-    assert rest.q[1::3] + 0.5 * length * np.sin(rest.q[2::3]) == pytest.approx(heights, abs=1e-9)
+    assert rest.q[1::3] + 0.5 * length * np.sin(rest.q[2::3]) == pytest.approx(heights, abs=1e-10 * n)
     assert abs(rest["end"].force[0]) == pytest.approx(H, rel=1e-7)
 
 
@@ -152,3 +154,80 @@ def test_a_force_that_cannot_be_traced_is_balanced_by_differences():
     rest = equilibrium(m)
     assert Statics(m).traced is None
     assert rest["O"].angle == pytest.approx(np.arctan2(-2.0 * 9.81, 10.0), abs=1e-8)
+
+
+def hub(n: int = 6) -> Mechanism:
+    """Pendulums on a wheel with a spring."""
+    m, random = Mechanism(gravity=(0, -9.81)), np.random.default_rng(0)
+    m.revolute("axle", m.ground, m.body("wheel", disk((0, 0), 0.2, mass=1.0)), at=(0, 0.1))
+    m.torsion_spring("axle", stiffness=2.0)
+    for i in range(n):
+        at, turn = 0.15 * np.array([np.cos(i), np.sin(i)]), random.uniform(-3, 3)
+        m.body(f"b{i}", rod(at, at + [np.cos(turn), np.sin(turn)], mass=0.3))
+        m.revolute(f"j{i}", "wheel", f"b{i}", at=at)
+    return m
+
+
+def frame_of_loops() -> Mechanism:
+    """Two four-bars in space on hinges, three of whose rows repeat others, and a spring across."""
+    m = Mechanism(gravity=(0, 0, -9.81))
+    for k in range(2):
+        y = 1.0 * k
+        down, far = (0.3, y, -1.0), (1.3, y, -1.2)
+        for name, at, to in (("A", (0, y, 0), down), ("B", down, far), ("C", (1.0, y, 0), far)):
+            m.body(f"{name}{k}", rod(at, to, mass=1.0, width=0.05))
+        for name, one, other, at in (("a", "ground", f"A{k}", (0, y, 0)), ("b", f"A{k}", f"B{k}", down),
+                                     ("c", f"B{k}", f"C{k}", far), ("d", "ground", f"C{k}", (1.0, y, 0))):  # fmt: skip
+            m.revolute(f"{name}{k}", one, other, at=at, axis=(0, 1, 0))
+    m.spring("s", "A0", "C1", at=((0.3, 0, -1.0), (1.3, 1.0, -1.2)), stiffness=20.0, length=1.0)
+    return m
+
+
+def pushed() -> Mechanism:
+    """A pendulum with a force that follows it and has no potential, an input among what it is made of."""
+    m = pendulum()
+    m.input("wind", 3.0)
+    m.force("push", "rod", value=lambda rod, u: (-u.wind * rod.angle, 2.0))
+    return m
+
+
+@pytest.mark.parametrize("make", [hub, frame_of_loops, pushed], ids=lambda make: make.__name__)
+def test_rest_by_tables_is_that_by_matrices_of_all(make, monkeypatch):
+    by_matrices = equilibrium(make())
+    monkeypatch.setattr(statics, "LARGE", 0)
+    monkeypatch.setattr(statics, "_rest_by_matrices", lambda m, near: None)
+    by_tables = equilibrium(make())
+    assert by_tables.q == pytest.approx(by_matrices.q, abs=1e-10)
+    close = 1e-5 if make is frame_of_loops else 1e-8  # the smallest of rows that repeat others, which tables know to some 1e-6
+    assert by_tables.lam == pytest.approx(by_matrices.lam, abs=close)
+    assert by_tables.left < 1e-9 and by_tables.stable == by_matrices.stable
+
+
+def test_rods_in_space_do_not_rest_before_they_hang():
+    """Away from rest the stiffness of what turns in space is not symmetric, which is no sign of forces without a potential."""
+    m = Mechanism(gravity=(0, 0, -9.81))
+    before = "ground"
+    for i in range(8):
+        m.body(f"b{i}", rod((0.1 * i, 0, 0), (0.1 * i + 0.1, 0, 0), mass=0.1, width=0.01))
+        m.spherical(f"j{i}", before, f"b{i}", at=(0.1 * i, 0, 0))
+        before = f"b{i}"
+    rest = equilibrium(m)
+    assert rest.stable and rest.left < 1e-9
+    assert rest.q.reshape(-1, 7)[:, 2] == pytest.approx(-0.1 * (np.arange(8) + 0.5), abs=1e-9)
+
+
+def test_a_rope_that_stands_upright_rests_there_and_is_not_stable():
+    m = Mechanism(gravity=(0, -9.81))
+    m.chain("rope", at=((0, 0), (0, 6.0)), links=60, mass=6.0, first=m.ground)
+    upright = equilibrium(m)
+    assert upright.stable is False and upright.q[1::3] == pytest.approx(0.1 * (np.arange(60) + 0.5))
+    beside = upright.q + 1e-3 * np.random.default_rng(1).standard_normal(180)
+    below = equilibrium(m, near=beside)
+    assert below.stable and below.q[1::3] == pytest.approx(-0.1 * (np.arange(60) + 0.5), abs=1e-9)
+
+
+def test_a_rope_that_nothing_holds_has_no_rest():
+    m = Mechanism(gravity=(0, -9.81))
+    m.chain("rope", at=((0, 0), (6.0, 0)), links=60, mass=6.0)
+    with pytest.raises(StepFailed, match="no equilibrium near the start"):
+        equilibrium(m)

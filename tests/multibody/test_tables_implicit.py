@@ -20,6 +20,8 @@ from holonomic import (
     Projection,
     Radau,
     Stepper,
+    StateSpace,
+    StrangenessFree,
     UnderlyingODE,
     simulate,
     sweep,
@@ -256,12 +258,19 @@ def test_tables_are_stepped_and_swept_with_implicit_methods():
 
 
 def test_formulations_that_tables_do_not_have_are_named():
-    with pytest.raises(IncompatibleMethods, match=r"^the mechanism as tables does not have the equations of "
-                       r"UnderlyingODE\(\), which Radau solves\. Use formulation=Index2\(\) or Index3\(\) or GGL\(\) or "
-                       r"Index1\(\) or ProjectedInvariants\(\), or DOP853\(\)\.$"):  # fmt: skip
-        simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=UnderlyingODE())
-    for formulation in (GGL(D="mass"), GGL(D="unit"), ProjectedInvariants("Pb"), ProjectedInvariants("Pa", D="mass")):
-        with pytest.raises(IncompatibleMethods, match=re.escape(f"does not have the equations of {formulation!r}, which Radau")):
+    said = {
+        UnderlyingODE(): "λ' is that of the multipliers of all joints at once",
+        StateSpace(): "its coordinates are chosen by the Jacobian of the whole system",
+        StrangenessFree(): "its selectors are chosen by the Jacobian of the whole system",
+    }
+    for formulation, why in said.items():
+        text = f"^the equations of {formulation!r} are no sum over elements, as the mechanism as tables has them: {why}. With "
+        with pytest.raises(IncompatibleMethods, match=text.replace("(", r"\(").replace(")", r"\)")):
+            simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=formulation)
+    known = r"Use formulation=Index2\(\) or Index3\(\) or Index1\(\) or GGL\(\) or ProjectedInvariants\(\), or DOP853\(\)\.$"
+    for formulation in (GGL(D="mass"), GGL(D="unit"), ProjectedInvariants("Pb", D="mass"), ProjectedInvariants("Pa", D="mass")):
+        text = re.escape(f"the mechanism as tables does not have the equations of {formulation!r}, which Radau solves.")
+        with pytest.raises(IncompatibleMethods, match=f"{text} {known}"):
             simulate(chain(3), 0.1, compile="never", integrator=Radau(), formulation=formulation)
 
 

@@ -10,14 +10,18 @@ from ..errors import IncompatibleMethods
 from ..kernels import table_accelerations as accelerations
 from ..kernels import table_both_levels as both_levels
 from ..kernels import table_equations, table_factors, table_mass_moves, table_solutions
+from ..kernels import table_with_accelerations as with_accelerations
 from ..kernels.elements import ROWS, SPEEDS
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..model.model_base import N_GAINS
 from ..model.operators import Operator
+from .acceleration_kinds import ACCELERATIONS
+from .acceleration_tables import AccelerationTables
 from .collection import Collection, Context
 from .newton_kinds import VELOCITY, Levels
 from .newton_tables import NewtonTables
+from .what_lumps_hold import rows_of
 
 SHORT = 1e10  # 1/h at which rows that repeat others are looked for: forces do not count then
 TRIALS = 8  # orders that are tried: rows whose pivots are not there yet wait for all their bodies
@@ -78,7 +82,13 @@ class OfFronts:
             waits = waits | early
         if levels == VELOCITY:
             return NewtonTables(self.c, self.dropped, self._start[0], waits, accelerations=accelerations).as_found()
-        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels).as_found()
+        return self._made(levels, waits)
+
+    def _made(self, levels: Levels, waits, **how) -> NewtonTables:
+        """Tables of equations with constraints at these levels."""
+        if levels[0] == ACCELERATIONS:
+            return AccelerationTables(self.c, self.dropped, self._start[0], waits, levels, **how)
+        return NewtonTables(self.c, self.dropped, self._linear_of(levels), waits, levels=levels, **how).as_found()
 
     def _linear_of(self, levels: Levels) -> np.ndarray:
         """Numbers of the linearized equations with constraints at these levels, at the start."""
@@ -121,6 +131,8 @@ class OfFronts:
     def newton(self, levels: Levels) -> dict[Fn, Operator]:
         """Those of implicit methods, for equations with constraints at these levels."""
         made = self._at(levels)
+        if isinstance(made, AccelerationTables):
+            return self._with_accelerations(made)
         size = made.n_equations
         solve, complex_solve = table_solutions.table_newton_solve, table_solutions.table_complex_solve
         if made.both:
@@ -147,13 +159,31 @@ class OfFronts:
         """Those of methods whose algebraic rows belong to another point than their differential ones."""
         if levels not in self._ends:
             waits = self._at(levels).waits
-            linear, self._known = self._linear_of(levels), None
-            self._ends[levels] = NewtonTables(self.c, self.dropped, linear, waits, ends=True, levels=levels).as_found()
+            self._ends[levels], self._known = self._made(levels, waits, ends=True), None
         made = self._ends[levels]
-        solve = both_levels.table_both_solve if made.both else table_solutions.table_newton_solve
+        solve, size = both_levels.table_both_solve if made.both else table_solutions.table_newton_solve, made.n_equations
+        if isinstance(made, AccelerationTables):
+            solve, size = with_accelerations.table_solve_with, made.n_unknowns
         return {
             Fn.ENDS_FACTOR: Operator(table_factors.table_newton_factor.address, made.context.address, made.real),
-            Fn.ENDS_SOLVE: Operator(solve.address, made.context.address, made.n_equations),
+            Fn.ENDS_SOLVE: Operator(solve.address, made.context.address, size),
+        }
+
+    @staticmethod
+    def _with_accelerations(made: AccelerationTables) -> dict[Fn, Operator]:
+        """Those of equations with accelerations among the unknowns."""
+        size, linear = made.n_equations, made.context.memory.n_linear
+        return {
+            fn: Operator(kernel.address, made.context.address, length)
+            for fn, kernel, length in (
+                (Fn.EQUATIONS, with_accelerations.table_equations_with, size),
+                (Fn.LINEARIZED, with_accelerations.table_linearized_with, linear),
+                (Fn.NEWTON_FACTOR, table_factors.table_newton_factor, made.real),
+                (Fn.NEWTON_SOLVE, with_accelerations.table_solve_with, made.n_unknowns),
+                (Fn.COMPLEX_FACTOR, table_factors.table_complex_factor, made.complex),
+                (Fn.COMPLEX_SOLVE, with_accelerations.table_complex_solve_with, 2 * made.n_unknowns),
+                (Fn.GRADIENTS, with_accelerations.table_gradients_with, size),
+            )
         }
 
     @cached_property
@@ -172,8 +202,16 @@ class OfFronts:
                 (Fn.VEL_FACTOR, table_mass_moves.table_mass_factor, written),
                 (Fn.VEL_SOLVE, table_mass_moves.table_mass_solve, nv),
                 (Fn.VEL_TANGENT, table_mass_moves.table_mass_tangent, nv),
+                (Fn.VEL_INVERSE, table_mass_moves.table_mass_inverse, self.c.n_rows),
             )
         }
+
+    def rows(self, t: float, x: np.ndarray, data: np.ndarray):
+        """G as a sparse array."""
+        made = NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool))
+        y = np.concatenate([x, np.zeros(made.n_equations - len(x))])
+        L = _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
+        return rows_of(made, L)
 
     def field(self) -> Operator:
         """The field from the whole matrix."""

@@ -19,6 +19,7 @@ from ..model import machine_code
 from ..model.extra_states import NONE, Extras
 from ..model.system import System
 from ..model.tape import Tape, needed
+from .acceleration_kinds import ACCELERATIONS, AccelerationKind, acceleration_kind
 from .kind_switches import followed_switches
 from .newton_kinds import Levels, NewtonKind, levels_of, newton_kind
 from .settled_numbers import cut
@@ -78,6 +79,11 @@ class Function:
         return 0 if self._cut is None else _compiled(self._cut[0], 8)
 
     @property
+    def tapes(self) -> tuple[Tape | None, Tape]:
+        """What makes settled numbers, None where its numbers are these; and what takes them."""
+        return (None, self._tape) if self._cut is None else self._cut
+
+    @property
     def settled(self) -> int:
         """How many settled numbers there are."""
         return len(self.sources) if self._cut is None else len(self._cut[0].outputs)
@@ -121,7 +127,7 @@ class Kind:
     rates: bool
     functions: dict[str, Function]
     numbers: tuple[float, ...]
-    derive: Callable[[Levels], NewtonKind]
+    derive: Callable[[Levels], Any]
     own: int = 0
     switches: tuple[SwitchName, ...] = ()
     shared_by: tuple[str | None, ...] = ()
@@ -138,10 +144,10 @@ class Kind:
         return 2 * self.rows if name == "whole" and self.what == ROWS else self.rows
 
     @cached_property
-    def _derived(self) -> dict[Levels, NewtonKind]:
+    def _derived(self) -> dict[Levels, Any]:
         return {}
 
-    def newton(self, levels: Levels) -> NewtonKind:
+    def newton(self, levels: Levels) -> Any:
         """What implicit methods need of equations with constraints at these levels."""
         levels = levels_of(self.what, levels)
         if levels not in self._derived:
@@ -233,10 +239,16 @@ def make_kind(
         H, n = densify(d.H)[:, columns], values.numel()
         return function(vertcat(values, row_sums(measured * measured), SX.zeros(n, 1), reshape(H.T, n * len(columns), 1)))
 
+    def derived(levels: Levels) -> NewtonKind | AccelerationKind:
+        states = [size for _, size in extras.states]
+        if levels[0] == ACCELERATIONS:
+            return acceleration_kind(what, d, function, levels, states, widths)
+        return newton_kind(what, d, rates, function, levels, states)
+
     return Kind(
         what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),
         functions, tuple(map(float, traced.numbers)),
-        lambda levels: newton_kind(what, d, rates, function, levels, [size for _, size in extras.states]),
+        derived,
         len(widths) - len(extras.states) if what == STATE else 0, names, tuple(shared_by),
         whole if what >= ROWS and what != LOADED else None,
     )  # fmt: skip

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import ACROSS, BY_LAM, BY_Q, BY_V, JACOBIAN, LOADED, MASS
+from .acceleration_kinds import ACCELERATIONS
 
 Levels = tuple[str, ...]  # of the constraints: those of λ; "position" behind another level: those of μ
 VELOCITY: Levels = ("velocity",)
@@ -44,7 +45,7 @@ class NewtonKind(NamedTuple):
 
 def levels_of(what: int, levels: Levels) -> Levels:
     """Levels that make a difference to such elements."""
-    if what == ROWS or (what == BODY and len(levels) > 1):
+    if levels[0] == ACCELERATIONS or what == ROWS or (what == BODY and len(levels) > 1):
         return levels
     return levels[:1] if what == SPEEDS and levels[0] == "acceleration" else VELOCITY
 

@@ -49,6 +49,8 @@ class NewtonTables:
         For M x + Gᵀμ = 0, G x = r alone.
     """
 
+    by_accelerations = False  # whether these are unknowns, see `acceleration_tables`
+
     def __init__(
         self, c: Collection, dropped: np.ndarray, linearized: np.ndarray | None = None, waits=None, looks: int = 0,
         accelerations: bool = False, levels: Levels = VELOCITY, ends: bool = False, moves: bool = False,
@@ -107,7 +109,7 @@ class NewtonTables:
         for k, table in enumerate(self.tables):
             kind, newton, count = table.kind, table.kind.newton(self.levels), len(table.ends)
             ends = np.array(table.ends, dtype=np.int64).reshape(count, -1)
-            equations = kind.functions["main"] if kind.what in (FORCE, STATE) else newton.equations
+            equations = newton.equations or kind.functions["main"]
             nq, nv = (sum(each) for each in zip(*kind.widths, strict=True))
             words[k, :6] = [kind.what, count, ends.shape[1], kind.rows, nq, nv]
             for first, function in ((6, equations), (11, newton.blocks)):
@@ -118,15 +120,15 @@ class NewtonTables:
                 words[k, first + 4] = made.hold(places)
             words[k, 14] = at
             words[k, 16:19] = [made.hold(ends), made.hold(table.first), kind.rates]
-            words[k, 22:] = [kind.own, newton.multipliers, newton.sees_slopes]
+            words[k, 22:] = [kind.own, *self._words(newton)]
             if kind.what in (ROWS, SPEEDS):
                 main = kind.functions["main"]
                 places = c.places(table, main)
                 words[k, 19:22] = [main.address, places.shape[1], made.hold(places)]
                 most_data, most_written = max(most_data, places.shape[1]), max(most_written, main.length)
             self.at.append(at)
-            most_arguments = max(most_arguments, nq + nv + max(nv, newton.multipliers * kind.rows + nv * newton.sees_slopes))
-            if kind.what == BODY:
+            most_arguments = max(most_arguments, nq + nv + self._read(kind, newton, nv))
+            if kind.what == BODY and not self.by_accelerations:
                 own_q = lumps[ends[:, 0], 0][:, None] + np.arange(nq)
                 own_v = lumps[ends[:, 0], 2]
                 steady = [i for i in range(nq) if i not in newton.turned]
@@ -194,7 +196,21 @@ class NewtonTables:
         starts = np.stack([int(self.moving.sum()) + self.lumps[:, 0], moving], axis=1).ravel()
         return _runs(starts, np.stack([self.widths - self.moving, self.moving], axis=1).ravel())
 
+    def _words(self, newton) -> tuple[int, int]:
+        """What kernels know of the unknowns of a kind: multipliers of each row, whether it reads v'."""
+        return newton.multipliers, newton.sees_slopes
+
+    def _read(self, kind, newton, nv: int) -> int:
+        """Numbers of b."""
+        return max(nv, newton.multipliers * kind.rows + nv * newton.sees_slopes)
+
     # fronts
+
+    def _held(self, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return held_by_lumps(self, L)
+
+    def _entries(self) -> list[np.ndarray]:
+        return entries_of(self)
 
     @staticmethod
     def _rooms(parents: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, int]:
@@ -208,9 +224,9 @@ class NewtonTables:
         """The order, and the words of all fronts."""
         made, head = self.context, self.context.memory
         self._nodes()
-        row_node, row_in, col_node, col_in, what, source, turn = entries_of(self)
+        row_node, row_in, col_node, col_in, what, source, turn = self._entries()
         heights, n_lumps, n_nodes = self.heights, self.c.n_lumps, len(self.heights)
-        freedom, held = held_by_lumps(self, L)
+        freedom, held = self._held(L)
         low, high = np.minimum(row_node, col_node), np.maximum(row_node, col_node)
         keys = np.sort((low * n_nodes + high)[low < high])
         keys = keys[np.diff(keys, prepend=-1) > 0]  # not np.unique, whose hashes take longer

@@ -210,7 +210,7 @@ class TableSystem(Operators):
         plain = self.operators(None) if metric is None else self.moves(metric, None)
         level = "POS" if self._own_positions(self.collection) else "VEL"
         positions = {Fn[f"POS_{part}"]: plain[Fn[f"{level}_{part}"]] for part in ("FACTOR", "SOLVE", "TANGENT", "INVERSE")}
-        return positions | {Fn.VEL_INVERSE: None} | self._of_fronts(self.collection).by_mass()  # its factors give no μ
+        return positions | self._of_fronts(self.collection).by_mass()
 
     def _measured(self, metric, mass_at) -> Collection:
         """The tables, where they know a metric."""
@@ -401,6 +401,21 @@ class TableSystem(Operators):
     @property
     def measures_by_mass(self) -> bool:
         return not self.collection.massless
+
+    @property
+    def along_mass(self) -> tuple[str | None, str | None]:
+        return (None, "VEL") if self.collection.whole else ("mass", None)
+
+    @property
+    def repeating(self) -> np.ndarray | None:
+        try:
+            found = self._of_fronts(self.collection).dropped
+        except IncompatibleMethods:  # in the drawing others do so
+            return None
+        return found if found.sum() == self.collection.redundant else None
+
+    def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
+        return self._of_fronts(self.collection).rows(t, x, data)
 
     @property
     def ratio_tells(self) -> bool:

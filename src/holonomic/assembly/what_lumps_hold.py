@@ -12,20 +12,44 @@ MANY = 50  # joints of a body, from which on the rank of what they hold is not l
 HELD = 1e-9  # singular values of rows beside the largest, above which they count
 
 
-def held_by_lumps(made, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Freedoms of lumps that rows can take, and which rows can go with which lump alone, by the numbers of G."""
-    n_lumps, n_nodes = made.c.n_lumps, len(made.heights)
-    held, lumps, blocks = [np.zeros(0, dtype=np.int64)], [], []
+def rows_of(made, L: np.ndarray):
+    """G as a sparse array, rows and velocities in the order of the model, by the numbers of the linearized equations."""
+    from scipy.sparse import csr_array
+
+    c, order, parts = made.c, made.c.order(made.c.nv), []
+    for table, G in blocks_of_rows(made, L):
+        _, ends_v = ends_of(table.kind.widths)
+        for j, (end, inside) in enumerate(ends_v):
+            column = order[made.lumps[table.ends[:, end], 2] + inside]
+            for i in range(table.kind.rows):
+                parts.append((G[:, i, j], table.first + i, column))
+    values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else (np.zeros(0),) * 3
+    keep = values != 0.0
+    found = values[keep], (rows[keep].astype(np.int64), columns[keep].astype(np.int64))
+    return csr_array(found, shape=(c.n_rows, c.nv * c.n_bodies))
+
+
+def blocks_of_rows(made, L: np.ndarray):
+    """Tables of rows, and G of each of their elements, (element, row, velocity of its ends)."""
     for table, at in zip(made.tables, made.at, strict=True):
         kind, newton, count = table.kind, table.kind.newton(made.levels), len(table.ends)
         if kind.what not in (ROWS, SPEEDS):
             continue
-        ends, (_, ends_v) = table.ends.astype(np.int64), ends_of(kind.widths)
-        G = np.zeros((count, kind.rows, len(ends_v)))
+        width = len(ends_of(kind.widths)[1])
+        G = np.zeros((count, kind.rows, width))
         source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
         for i, (code, row, column) in enumerate(newton.entries.tolist()):
-            if code in (JACOBIAN, ACROSS) and column < len(ends_v):
-                G[:, row - len(ends_v), column] = L[source + i]
+            if code in (JACOBIAN, ACROSS) and column < width:
+                G[:, row - width, column] = L[source + i]
+        yield table, G
+
+
+def held_by_lumps(made, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Freedoms of lumps that rows can take, and which rows can go with which lump alone, by the numbers of G."""
+    n_lumps, n_nodes = made.c.n_lumps, len(made.heights)
+    held, lumps, blocks = [np.zeros(0, dtype=np.int64)], [], []
+    for table, G in blocks_of_rows(made, L):
+        kind, ends, (_, ends_v) = table.kind, table.ends.astype(np.int64), ends_of(table.kind.widths)
         of_end = np.array([end for end, _ in ends_v])
         nodes = n_lumps + made.node_of[table.first]
         for end in range(len(kind.widths)):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class Block:
     """One group of unknowns; its error counts times h to the given power, by the index it is raised to.
 
+    Equations of what is `inner` belong to the stages of a step as λ of index 1 does; such blocks come last.
     q and v are differential; so are further blocks that say so, which must come right behind them. What vanishes
     for exact solutions need not count: its effect is in the others, in their units.
     """
@@ -35,6 +36,7 @@ class Block:
     power: int = 0
     differential: bool = False
     counts: bool = True
+    inner: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,10 @@ class Formulation:
     for_ode: ClassVar[bool] = False  # knows y' = rhs alone: an Ode, and a Dae whose algebraic unknowns are solved for
     for_dae: ClassVar[bool] = False  # knows a Dae with algebraic unknowns among its own
     plain: ClassVar[bool] = False  # q, v and λ with one level of the constraints
+    # "accelerations" first: those that M w = f - Gᵀλ and G w + γ = 0 say are unknowns, too; then the levels of μ and τ, and at last
+    # "transposed", where τ moves positions, too, or "least squares", where differential equations hold so
     levels: ClassVar[tuple[str, ...]] = ()  # of constraints in equations that are sums over elements: that of λ, then that of μ
-    needs_dense_terms: ClassVar[bool] = False  # chooses or solves by matrices of the whole system, which not every model offers
+    no_sum: ClassVar[str] = ""  # why its equations are no sum over elements, in words: tables do not have them
     overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
     integrates_multipliers: ClassVar[bool] = False  # λ has a slope, and stays where it is when the state is moved
     has_field_terms: ClassVar[bool] = False  # its residual holds what a stabilization adds to the field

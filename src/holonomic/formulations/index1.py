@@ -37,12 +37,15 @@ class Index1(Formulation):
             return dae_equations(d, 1, gains)
         if d.is_ode:
             return _ode(d, gains)
+        from ..model.symbolics import SX
+
         u = Unknowns(d, ("lam", d.n_lam))
         (lam,) = u.extra
         taken = d.taken()  # by a stabilization of invariants
         dq, dv = taken[: d.e.q.numel(), :], taken[d.e.q.numel() :, :]
         dynamic = held_dynamics(d, u, lam, gains, dv)
-        return u.equations(kinematics(d, u, lam, dq), dynamic, acceleration_level(d, lam, gains))
+        rows = acceleration_level(d, lam, gains) if d.n_lam else SX(0, 1)  # M is not solved with in vain
+        return u.equations(kinematics(d, u, lam, dq), dynamic, rows)
 
 
 def _ode(d, gains):

@@ -18,7 +18,7 @@ class Overdetermined(Formulation):
     """
 
     gives = ("residual",)
-    needs_dense_terms = True
+    levels = ("accelerations", "position", "velocity", "least squares")
     index = 1
     in_stages = True
     overdetermined = True
@@ -27,6 +27,10 @@ class Overdetermined(Formulation):
 
     def blocks(self, nq, nv, n_lam, n_position):
         return (Block("q", nq), Block("v", nv), Block("lam", n_lam, 1))
+
+    def blocks_of_elements(self, nq, nv, n_lam, n_position):
+        accelerations = Block("a", nv, counts=False, inner=True)
+        return (Block("q", nq), Block("v", nv), accelerations, Block("lam", n_lam, 1, inner=True))
 
     def equations(self, d, gains):
         from ..model.symbolics import SX, vertcat

@@ -57,7 +57,11 @@ class ProjectedInvariants(Formulation):
 
     @property
     def levels(self):  # type: ignore[override]
-        return ("acceleration", "position") if self.kind == "Pa" and self.D == "G" else ()
+        if self.D != "G":
+            return ()
+        if self.kind == "Pa":
+            return "acceleration", "position"
+        return ("accelerations", "position", "velocity", *(("transposed",) if self.kind == "Pc" else ()))
 
     @property
     def keeps(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -80,7 +84,10 @@ class ProjectedInvariants(Formulation):
 
     def blocks_of_elements(self, nq, nv, n_lam, n_position):
         q, v, *others = self.blocks(nq, nv, n_lam, n_position)
-        return (q, v, Block("lam", n_lam, 1), *others)
+        if self.kind == "Pa":
+            return (q, v, Block("lam", n_lam, 1), *others)
+        mu, tau = others  # v̂ and λ follow from q and v, as where they are eliminated: their errors do not count
+        return (q, v, tau, mu, Block("a", nv, counts=False, inner=True), Block("lam", n_lam, counts=False, inner=True))
 
     def equations(self, d, gains):
         from ..model.symbolics import SX, vertcat

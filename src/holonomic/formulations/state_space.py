@@ -42,7 +42,7 @@ class StateSpace(Formulation):
     kind: str = "tangent"
     R: tuple | None = None
     gives = ("residual",)
-    needs_dense_terms = True
+    no_sum = "its coordinates are chosen by the Jacobian of the whole system"
     index = 1
     for_dae = True
     keeps = ("position", "velocity")

@@ -78,7 +78,7 @@ class StrangenessFree(Formulation):
 
     selectors: str = "null-space"
     gives = ("residual",)
-    needs_dense_terms = True
+    no_sum = "its selectors are chosen by the Jacobian of the whole system"
     index = 1
     in_stages = True
     for_dae = True

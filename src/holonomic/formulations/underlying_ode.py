@@ -18,6 +18,7 @@ class UnderlyingODE(Formulation):
     gives = ("residual",)
     index = 0
     integrates_multipliers = True
+    no_sum = "λ' is that of the multipliers of all joints at once"
     references = ("steinbrecher-2003",)
 
     def blocks(self, nq, nv, n_lam, n_position):

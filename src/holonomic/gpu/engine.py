@@ -31,6 +31,7 @@ from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
 from ..printing.shared_memory import BLOCK
+from ..printing.table_program import check_tables, is_tables, told_of_tables
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
@@ -147,7 +148,9 @@ def check(job: Job) -> None:
             'on="cuda" runs events that end a run or are written down; then=, which changes the state, and methods that '
             'need starting points need Python. Use on="threads".'
         )
-    outside = program.opaque("run", "events", "start")
+    if is_tables(job):
+        check_tables(job)
+    outside = None if is_tables(job) else program.opaque("run", "events", "start")
     if outside is not None:
         raise IncompatibleMethods(f'on="cuda" cannot call opaque {outside!r}, whose code is for the processor. Use on="threads".')
     if len(job.tables.at):
@@ -247,6 +250,7 @@ class Batch:
             n, job.program.tol, max(job.program.tol, LEAST_TOLERANCE), send(starts), send(source.program.common(job.data)),
             send(own), *map(send, begin), send(np.ascontiguousarray(job.program.sp)), send(job.program.atol),
             send(np.array([job.t1])), send(np.array(job.save_t)), self.x, self.k, *self.small, *self.log,
+            *map(send, told_of_tables(job, source.program)),
         )  # fmt: skip
         if self.clock:
             self.clock[1].record()

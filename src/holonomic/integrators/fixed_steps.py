@@ -22,13 +22,15 @@ from ..kernels.newton import (
     AT_OLD,
     AT_R,
     AT_SLOPE,
+    AT_STEP,
     LOOSE,
     factor_least_squares,
     least_squares_step,
     newton_step_scaled,
     small,
+    subtract_scaled,
 )
-from ..kernels.newton_operators import factor_real, linearize, vectors_at
+from ..kernels.newton_operators import factor_real, linearize, solve_real, vectors_at
 from ..kernels.signatures import (
     ACCEPT,
     ADVANCE,
@@ -121,6 +123,13 @@ def halve_columns(W, at, differential, equations, ny):
 
 
 @leaf
+def enter_inner(x, K, first, many, ny):
+    """Unknowns that follow from q and v at every point, as the field has them where the step begins."""
+    for i in range(many):
+        x[ny - many + i] = K[0, first + i]
+
+
+@leaf
 def difference_to(W, at_beta, h, x, ny):
     """β of y' = (y - x) / h"""
     for i in range(ny):
@@ -141,9 +150,10 @@ def advance(model, method, run, t, h, state):
     in_end = rows if ip[IN_STAGE] == 1 else nr - size.n_middle
     square = nr == ny
     doubled = kind != BDF_KIND and has_function(model, LINEARIZED)  # see `mean_equations`
-    area, width = nr * ny, ny
+    area, width = nr * ny, max(ny, nr)
     v = vectors_at(size, 0)
-    if not square:
+    own = has_function(model, LINEARIZED)
+    if not square and not own:
         width = max(ny + nr - rows, nr)
         v = at + 2 * area + (ny + nr - rows) * (ny + nr - rows)
     r, slope, beta = v + AT_R * width, v + AT_SLOPE * width, v + AT_BETA * width
@@ -159,6 +169,8 @@ def advance(model, method, run, t, h, state):
         bdf_history(W, beta, h, x, K, fp, ip[ORDER], ny)
     else:
         difference_to(W, beta, h, x, ny)
+    if doubled and kind == TRAPEZOIDAL_KIND:
+        enter_inner(x, K, size.nrow - 1 - size.n_middle, size.n_middle, ny)
     predict(xn, x, K, h, size.nq + size.nv, ny)
     before, fresh, factored = 0.0, True, 0
     for iteration in range(ITERATIONS):
@@ -193,7 +205,7 @@ def advance(model, method, run, t, h, state):
                     call_model(model, BY_SLOPE, t_mid, W, mid, W, slope, W, at + area)
                 else:
                     linearize(model, t1, xn, 0, W, slope)
-                if square:
+                if square or own:
                     failed = factor_real(model, run, W, alpha, weight, rows, h, fp)
                 else:
                     failed = factor_least_squares(run, W, at, ny, nr, rows, alpha, weight)
@@ -203,7 +215,11 @@ def advance(model, method, run, t, h, state):
             factored += 1
         if doubled:
             middles = kind == MIDPOINT_KIND
-            change = step_doubled(model, run, W, r, xn, middles, middles and in_end > rows, h, fp)
+            change = step_doubled(model, run, W, r, v + AT_STEP * width, xn, middles, middles and in_end > rows, h, fp)
+        elif not square and own:
+            run.residuals += 1
+            solve_real(model, W, r, v + AT_STEP * width)
+            change = subtract_scaled(xn, W, v + AT_STEP * width, ny, 1.0, h, fp)
         elif square:
             change = newton_step_scaled(model, run, W, xn, 1.0, h, fp)
         else:
@@ -217,7 +233,8 @@ def advance(model, method, run, t, h, state):
         to_come = change * min(1.0, rate) if iteration > 1 else change
         if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, LOOSE, xn, h, fp, size.nq, size.nq + size.nv, ny)):
             return OK
-        fresh = iteration > 0 and rate > 0.1  # the Jacobian is formed anew where convergence is slow
+        # the Jacobian is formed anew where convergence is slow; least squares have their minimum by that of its own point alone
+        fresh = not square or (iteration > 0 and rate > 0.1)
         before = change
     return NO_CONVERGENCE
 

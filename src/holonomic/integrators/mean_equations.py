@@ -12,8 +12,8 @@ at both points.
 from __future__ import annotations
 
 from ..errors import OK, SINGULAR
-from ..kernels.newton import AT_STEP, subtract_scaled
-from ..kernels.newton_operators import GROWTH, OWN, linearize, real_at, vectors_at
+from ..kernels.newton import subtract_scaled
+from ..kernels.newton_operators import GROWTH, OWN, linearize, real_at
 from ..kernels.signatures import (
     ENDS_FACTOR,
     ENDS_SOLVE,
@@ -96,11 +96,10 @@ def factor_doubled(model, run, W, which, h):
 
 
 @inner
-def step_doubled(model, run, W, r, y, halved, ends, h, fp):
+def step_doubled(model, run, W, r, at_step, y, halved, ends, h, fp):
     """y less the solution for r, its multipliers halved or not, with the factors of `ends`; return its size in the error norm."""
     size = model.size
     ny = size.ny
-    at_step = vectors_at(size, 0) + AT_STEP * ny
     run.residuals += 1
     call_model(model, ENDS_SOLVE if ends else NEWTON_SOLVE, 0.0, W, real_at(size) + 1, W, r, W, at_step)
     if halved:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ..native.eight import collect, distribute, eight, none_below, put, spread
 from ..native.marks import inner, leaf, part
+from .few_rows import MOST, eliminate_few, products_3, products_6
 from .link_front import eliminate_link, links_backward, links_forward
 from .lone_front import ALONE, LoneFront, backward, factor_front, first_place, forward, sum_front
 
@@ -68,6 +69,13 @@ def eliminate(program, order, begin, end, K, T, at_front, at_block, at_diagonal,
             at = _add_lump(program, at, K, T, at_front, at_block)
         for _ in range(children):
             at = _add_child(program, at, T, at_front, at_block, at_left)
+        if m <= MOST:
+            eliminate_few(m, n, at_front, T, K, panel, at_block, left, eps)
+            for p in range(m):
+                before = at_block + 8 * m
+                collect(T, program, names + 8 * p, at_diagonal, 1, T, before)
+                least, tiny = _judged(eight(T, at_block + 8 * p), before, count, eps, T, before, least, tiny)
+            continue
         for p in range(m):
             diagonal = at_front + 4 * p * (p + 1) + 8 * p
             pivot = eight(T, diagonal) + eps
@@ -77,14 +85,7 @@ def eliminate(program, order, begin, end, K, T, at_front, at_block, at_diagonal,
             put(K, own + 8 * p, inverse)
             for i in range(p + 1, n):
                 put(K, own + 8 * i, eight(T, at_front + 4 * i * (i + 1) + 8 * p) * inverse)
-            if n == 6 and p == 0:  # sizes of chains: the same loops, written out by the compiler
-                _take_away(0, 6, K, own, T, at_front)
-            elif n == 6 and p == 1:
-                _take_away(1, 6, K, own, T, at_front)
-            elif n == 9 and p == 0:
-                _take_away(0, 9, K, own, T, at_front)
-            else:
-                _take_away(p, n, K, own, T, at_front)
+            _take_away(p, n, K, own, T, at_front)
         to = left
         for i in range(m, n):
             row = at_front + 4 * i * (i + 1)
@@ -132,10 +133,10 @@ def _add_lump(program, at, K, T, at_front, at_block):
         for i in range(program[one + 1]):
             collect(K, program, one + 3, 8 * i * program[one], width, T, first)
             first += 8 * width
-    if width == 3 and full == 0:  # bodies in the plane and in space: the same loops, written out by the compiler
-        _products(program, at, nodes, 3, 0, T, at_front, at_block, at_row, at_G)
+    if width == 3 and full == 0:  # bodies in the plane and in space
+        products_3(program, at, nodes, T, at_front, at_block, at_G)
     elif width == 6 and full == 0:
-        _products(program, at, nodes, 6, 0, T, at_front, at_block, at_row, at_G)
+        products_6(program, at, nodes, T, at_front, at_block, at_G)
     else:
         _products(program, at, nodes, width, full, T, at_front, at_block, at_row, at_G)
     return at + TOUCH * nodes

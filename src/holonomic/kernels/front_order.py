@@ -4,7 +4,8 @@ Minimum degree on the quotient graph: nodes (rows of one joint) are the variable
 two lumps, a coupling four; what is left of the lumps of an eliminated node becomes one element of the graph, so that a node never
 touches more than at the beginning. Nodes go in rounds, many at a time that do not touch each other: of a chain every second,
 then every second of the rest. That makes a little more work than one end after the other, but eight of them can be done at once.
-Nodes that touch nothing but what a node leaves go with it, in the same front.
+Nodes that touch nothing but what a node leaves go with it, in the same front, unless that would no longer be one of few own rows,
+or a link of a chain, whose loops are written out.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import Any, NamedTuple
 
 from ..native.marks import leaf
 from ..native.types import Group, i8, ints
+from .few_rows import MOST
 from .link_front import link_words
 from .lone_front import ALONE
 
 FULL = -1  # answer where the lists have no more room
 HEAD = 9  # words of a group, as in `front_groups`
 SMALL = 12  # rows of a front up to which another of twice as many is taken in the same round
+SHORT, HIGH = 16, 5  # nodes up to which, of so many rows at least, chains go from their ends, eight would not be side by side
 
 
 class Graph(NamedTuple):
@@ -167,11 +170,16 @@ def order_fronts(
             least = min(least, degrees[alive[i]])
         most = 2 * least if least <= SMALL else least + least // 4
         turn += 1
+        ends = 0
+        for i in range(left if n <= SHORT else 0):
+            if heights[alive[i]] >= HIGH and degrees[alive[i]] == 2 * heights[alive[i]]:
+                ends += 1
         for i in range(left):
             v = alive[i]
-            if degrees[v] < 0 or seen[v] == turn or degrees[v] > most:
+            if degrees[v] < 0 or seen[v] == turn or degrees[v] > most or (ends > 0 and degrees[v] > 2 * heights[v]):
                 continue
-            e, first, level = lumps + fronts, top, 0
+            e, first, level, rows = lumps + fronts, top, 0, heights[v]
+            most_rows = MOST if degrees[v] < ALONE else degrees[v]
             stamp += 1
             mark[v], degrees[v] = stamp, -1
             own[k], k = v, k + 1
@@ -187,7 +195,7 @@ def order_fronts(
                         if top == len(lists):
                             return FULL
                         lists[top], top = w, top + 1
-            end = first
+            end, link = first, top - first == 2 and heights[lists[first]] == heights[v] == heights[lists[first + 1]]
             for t in range(first, top):
                 w = lists[t]
                 others = node_first[w]
@@ -195,9 +203,9 @@ def order_fronts(
                     if absorbed[slots[s]] != fronts:
                         slots[others] = slots[s]
                         others += 1
-                if others == node_first[w]:  # nothing else touches it
+                if others == node_first[w] and not link and rows + heights[w] <= most_rows:  # nothing else touches it
                     degrees[w] = -1
-                    own[k], k = w, k + 1
+                    own[k], k, rows = w, k + 1, rows + heights[w]
                     continue
                 slots[others] = e
                 touched[w], seen[w] = others + 1 - node_first[w], turn

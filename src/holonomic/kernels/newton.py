@@ -33,7 +33,7 @@ STALLED, QUICK, ROUNDED, SMALL = 0.3, 0.03, 100.0, 0.1
 
 def newton_work(size) -> int:
     """Numbers of workspace that Newton's method takes."""
-    return size.n_linear + size.n_factors + N_VECTORS * size.ny + 8
+    return size.n_linear + size.n_factors + N_VECTORS * max(size.ny, size.n_equations) + 8
 
 
 def least_squares_work(ny: int, equations: int, exact: int) -> int:

@@ -65,6 +65,12 @@ NEWTON = Layout(
             ("most_arguments", "numbers of the arguments of an element"),
             ("most_data", "numbers of an element"),
             ("most_written", "numbers that an element writes"),
+            ("row_places", "address, where accelerations are unknowns: of each variable its equation, or -1"),
+            ("column_places", "address: the same of the unknown that it is"),
+            ("paired", "address: of each unknown multiplier its row, which says what it is where that is left out; or -1"),
+            ("at_w", "place of these accelerations among the unknowns; λ follows"),
+            ("positions", "rows of positions"),
+            ("least", "whether differential equations hold in the sense of least squares"),
             ("looks", "what small pivots are looked for: 0 none, 1 rows that repeat others, 2 rows that go too early"),
         )
     ],

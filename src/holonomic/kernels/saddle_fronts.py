@@ -217,10 +217,10 @@ def forward_front(P, panel, below, y, m, n):
 
 @part
 def backward_front(P, panel, y, m, n):
-    """y <- U⁻¹ y"""
+    """y <- U⁻¹ y; what was found last is taken off last, so that the rest does not wait for it"""
     for p in range(m - 1, -1, -1):
         total = y[p]
-        for j in range(p + 1, n):
+        for j in range(n - 1, p, -1):
             total -= P[panel + p * n + j] * y[j]
         y[p] = total * P[panel + p * n + p]
 

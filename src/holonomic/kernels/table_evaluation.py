@@ -33,6 +33,7 @@ REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution
 MOST_REFINEMENTS = 12
 CANCELLED = 1e-3  # of the largest M⁻¹ f, that rows are measured by where G M⁻¹ f + γ and λ are next to nothing: in free fall
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
+NO_PARTS = 1e-2  # of the largest parts of a row, by which all are measured that have hardly any
 BLOCK, FRONTS = 8, 16  # groups of elements, and of fronts, that are worked on before the next function reads what they wrote
 NEAR = 500_000  # numbers of room up to which these stay near; beyond, loops over all are faster: what they need comes in order
 
@@ -44,17 +45,25 @@ def _parts(T, at_g, at_lam, at_diagonal, i):
 
 
 @leaf
-def little_left(kinds, base, T, at_r, at_g, at_lam, at_diagonal, little, begin, end):
-    """Whether of all rows in some groups of a kind no more than a `little` of their parts is left, r."""
+def little_left(kinds, base, T, at_r, at_g, at_lam, at_diagonal, little, at_most, begin, end):
+    """Note of eight rows side by side the largest parts, at `at_most`, and behind them what is more than a `little` of its parts.
+
+    That is of what is left of rows, r, in some groups of a kind. Tell whether none is NaN.
+    """
     count, groups, m, first = kinds[base + 2], kinds[base + 13], kinds[base + 5], kinds[base + 12]
-    whole = count - 7 * groups  # groups without copies
+    whole, most = count - 7 * groups, eight(T, at_most)  # groups without copies
     for g in range(begin, end):
         for i in range(first + 8 * m * g, first + 8 * m * (g + 1), 8):
-            more = _parts(T, at_g, at_lam, at_diagonal, i) * little - size_of(eight(T, at_r + i))
+            part, rest = _parts(T, at_g, at_lam, at_diagonal, i), size_of(eight(T, at_r + i))
             if g >= whole:
-                more = first_of(more, (count - g - 1) // groups + 1)
-            if not none_below(more, 0.0):
-                return False
+                some = (count - g - 1) // groups + 1
+                part, rest = first_of(part, some), first_of(rest, some)
+            most = greater(most, part)
+            if not none_below(part * little - rest, 0.0):
+                if not none_below(part + rest, 0.0):
+                    return False
+                put(T, at_most + 8, greater(eight(T, at_most + 8), rest))
+    put(T, at_most, most)
     return True
 
 
@@ -91,7 +100,7 @@ def judged(kinds, n_kinds, T, at_r, at_g, at_lam, at_diagonal, at_arg, floor):
                 found = max(found, T[at_arg + i])
                 wrong += T[at_arg + 8 + i]
         if again == 0:
-            most = max(1e-2 * most, floor, 1e-300)
+            most = max(NO_PARTS * most, floor, 1e-300)
     return found + wrong
 
 
@@ -207,8 +216,9 @@ def _rows(head, address, t, data, T, O):
 
 @inner
 def _fits(head, T, O):
-    """r = G b + γ; tell whether it is no more than rounding in every row."""
-    kinds, little = whole_at(head.kinds, 1), True
+    """r = G b + γ; tell whether it is no more than rounding in every row: `judged` would find no more than `REFINED`."""
+    kinds, fine, at_most = whole_at(head.kinds, 1), True, head.at_block
+    clear(T, at_most, 16)
     for k in range(head.n_kinds):
         base = KIND * k
         groups = kinds[base + 13] if kinds[base] >= ROWS else 0
@@ -216,9 +226,14 @@ def _fits(head, T, O):
         for begin in range(0, groups, some):
             end = min(groups, begin + some)
             times_G_of(kinds, base, O, T, head.at_b, T, head.at_r, T, head.at_arg, True, begin, end)
-            if little:
-                little = little_left(kinds, base, T, head.at_r, head.at_g, head.at_s, head.at_diagonal, REFINED, begin, end)
-    return little
+            if fine:
+                fine = little_left(
+                    kinds, base, T, head.at_r, head.at_g, head.at_s, head.at_diagonal, REFINED, at_most, begin, end
+                )
+    most = rest = 0.0
+    for i in range(at_most, at_most + 8):
+        most, rest = max(most, T[i]), max(rest, T[i + 8])
+    return fine and rest <= REFINED * NO_PARTS * most
 
 
 @inner

@@ -71,7 +71,7 @@ def moves_room(head):
 
 @inner
 def way_back(head, address, F, r, out):
-    """The move for rows r, with the room at an address."""
+    """The move for rows r, with the room at an address; μ behind the velocities and states of what stands there."""
     free, rows = head.nv + head.states, head.n_rows
     n, dropped = free + rows, whole_at(head.dropped, 1)
     x, right, rest, sizes, front = (
@@ -119,5 +119,21 @@ def table_mass_tangent(context, mode, t, a, b, data, out):
     for i in range(rows):
         r[i] = -r[free + i]
     way_back(head, address, a, r, numbers_at(out, 1))
+    leave_room(address)
+    return OK
+
+
+@kernel(OPERATOR)
+def table_mass_inverse(context, mode, t, a, b, data, out):
+    """VEL_INVERSE: a = F, b = r -> (G M⁻¹Gᵀ)⁻¹ r; nothing of rows that are left out."""
+    head = see(numbers_at(context, 1))
+    free, rows = head.nv + head.states, head.n_rows
+    address = take_room(moves_room(head) + head.nv)
+    if address == 0:
+        return NOT_FINITE
+    way_back(head, address, a, numbers_at(b, 1), numbers_at(address + 8 * moves_room(head), 1))
+    mu, found, dropped = numbers_at(address, 1), numbers_at(out, 1), whole_at(head.dropped, 1)
+    for i in range(rows):
+        found[i] = 0.0 if dropped[i] == 1 else -mu[free + i]
     leave_room(address)
     return OK

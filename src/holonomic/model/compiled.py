@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,15 @@ class TracedSystem:
     def holds(self, params: list[float]) -> bool:
         """Tell whether tracing again, with these parameters, would give the same."""
         return self.checked in (None, params) and self.watch.unchanged()
+
+
+class Recorded(NamedTuple):
+    """Functions of a model before they are compiled."""
+
+    tapes: dict[Fn, Tape]  # those that are solved densely not among them, but what they are solved from
+    dense: dict[Fn, Fn]  # of those, from which
+    lists: dict | None  # what is kept of an elimination that goes by lists, if there is one
+    swept: dict[Fn, Any]  # Jacobians of a tape
 
 
 class Model(ModelBase):
@@ -116,6 +125,7 @@ class Model(ModelBase):
         return self
 
     @cached_property
+    @collector_paused()
     def structure(self) -> str:
         """The name of what was traced, numbers apart."""
         names = self._look.names
@@ -309,6 +319,19 @@ class Model(ModelBase):
 
         return pivots
 
+    def _pivots_of(self, long, variant: Variant) -> list:
+        """The same for equations that are long."""
+        record, key = self._record(UNROLLED), self._variant_key((), variant) + "|long"
+        if key not in record.pivots or not variant.is_ours:
+            q0, v0, t0 = self.start[:3]
+            order = long.order(self.nq, t0, np.concatenate([q0, v0]), self.data())
+            if not variant.is_ours:
+                return order
+            record.pivots[key] = [list(pivot) for pivot in order]
+            record.write()
+        return record.pivots[key]
+
+    @collector_paused()
     def _by_graph(self, fn: Fn, t: float, a, b, data, variant: Variant) -> np.ndarray:
         """Evaluate on the expression graph: slow, but nothing is compiled for a single look."""
         from .graphs import graphs
@@ -342,23 +365,27 @@ class Model(ModelBase):
         """Keys of the compiled sets that have all the wanted functions."""
         return self._record(wanted).holding({fn.name for fn in wanted}, self._variant_key((), variant))
 
-    def _recorded(self, wanted, variant: Variant) -> tuple[dict[Fn, Tape], dict[Fn, Fn], dict | None]:
-        """Tapes of the wanted functions; of those that are solved densely the tapes of what they are solved from, and which.
-
-        Behind them what is kept of an elimination that goes by lists, if there is one.
-        """
+    def _recorded(self, wanted, variant: Variant) -> Recorded:
+        """Tapes of the wanted functions, and what takes the place of those that would be too long."""
         from .dense_solves import solved_densely
         from .graphs import tapes
+        from .long_equations import long_equations
         from .sparse_factors import Remembering, long_elimination
 
         request = self._request(tuple(dict.fromkeys(wanted)), variant)
         dense = {} if self.is_ode else solved_densely(request[0], wanted, variant)
-        if dense:
-            rest = dict.fromkeys((*(fn for fn in wanted if fn not in dense), *dense.values()))
+        long = long_equations(request, wanted)
+        instead = {*dense, *(() if long is None else (Fn.EQUATIONS, *long.jacobians, *UNROLLED))}
+        if instead:
+            rest = dict.fromkeys((*(fn for fn in wanted if fn not in instead), *dense.values()))
             request = (request[0], tuple(rest), *request[2:])
+        if long is not None:
+            made = tapes(*request)
+            lists = {"pattern": long.pattern, "order": self._pivots_of(long, variant)} if set(UNROLLED) & set(wanted) else None
+            return Recorded({**made, Fn.EQUATIONS: long.tape}, dense, lists, long.jacobians)
         order = Remembering(self._pivots_for(variant))
         made = tapes(*request, order=order)
-        return made, dense, long_elimination(made, order.last)
+        return Recorded(made, dense, long_elimination(made, order.last), {})
 
     def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
         from . import machine_code
@@ -366,16 +393,16 @@ class Model(ModelBase):
         from .sparse_factors import with_lists
 
         with collector_paused():
-            made, dense, lists = self._recorded(wanted, variant)
+            made, dense, lists, swept = self._recorded(wanted, variant)
         if lists is not None:
             made = {fn: tape for fn, tape in made.items() if fn not in UNROLLED}
-        named = {fn.name: tape for fn, tape in made.items() if not is_played(tape, bool(dense))}
+        named = {fn.name: tape for fn, tape in made.items() if not is_played(tape, bool(dense or swept))}
         size = sum(len(tape) for tape in named.values())
         if size > ANNOUNCE_ABOVE:
             notice(f"compiling a model of {size} operations ...")
         name = machine_code.compile_tapes(named)
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
-        if key is not None and len(named) == len(made) and not dense:
+        if key is not None and len(named) == len(made) and not dense and not swept:
             record = self._record(wanted)
             record.objects[key] = {"name": name, "lengths": lengths, "operations": size, "lists": lists}
             record.write()
@@ -388,6 +415,7 @@ class Model(ModelBase):
             {fn: lengths[fn.name] for fn in made}, {fn: tape.context for fn, tape in long.items()}, tuple(long.values()),
         )  # fmt: skip
         sizes = {"nq": self.nq, "nv": self.nv, "nl": self.n_lam, "nx": self.nq + self.nv, "nd": len(self._data)}
+        found = found.with_operators(swept)
         return with_lists(with_dense_solves(found, dense, sizes), wanted, lists)
 
     def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:

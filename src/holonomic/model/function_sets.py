@@ -19,6 +19,16 @@ class CompiledFunctions:
     contexts: dict[Fn, int] = field(default_factory=dict)
     held: tuple = ()
 
+    def with_operators(self, made: dict[Fn, Any]) -> CompiledFunctions:
+        """Return these and others, each of which has address, context and length."""
+        if not made:
+            return self
+        return CompiledFunctions(
+            self.addresses | {fn: each.address for fn, each in made.items()},
+            self.lengths | {fn: each.length for fn, each in made.items()},
+            self.contexts | {fn: each.context for fn, each in made.items()}, (*self.held, *made.values()),
+        )  # fmt: skip
+
 
 class ModelFile:
     """On disk: the objects that hold the functions of what was traced, and orders of elimination."""

@@ -23,6 +23,7 @@ from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
 from .names_in_order import NamesInOrder, NumbersInOrder
 from .system import MadeModels
+from .tape import Tape
 
 # what runs and results cannot do without: the field, the rows, moves onto them, energies and reactions
 LEAST = (Fn.FIELD, Fn.RESIDUAL, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT, Fn.ENERGY, Fn.REACTIONS)
@@ -177,6 +178,20 @@ class Operators:
         return self.takes_metrics
 
     @property
+    def along_mass(self) -> tuple[str | None, str | None] | None:
+        """`metric` and `mass_at` of moves of velocities along M⁻¹Gᵀ that have an INVERSE; None: impulses are solved from TERMS."""
+        return None
+
+    @property
+    def repeating(self) -> np.ndarray | None:
+        """Which rows repeat others, as many as do so, such that all others are independent; None where that is not known."""
+        return None
+
+    def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
+        """Return G as a sparse array; asked for beside `along_mass` and `repeating`."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse rows")
+
+    @property
     def ratio_tells(self) -> bool:
         """Whether the pivot ratio of FIELD falls with the square of the distance from a singular position, and nowhere else."""
         return not any(self.rank)
@@ -293,6 +308,11 @@ class OperatorModel(ModelBase):
         return Fn.TERMS in self.offered(None)
 
     @property
+    def has_impulses(self) -> bool:
+        """Whether impulses of constraints can be had."""
+        return self.has_terms or self.system.along_mass is not None
+
+    @property
     def may_pass(self) -> bool:  # type: ignore[override]
         return self.has_terms and self.nv <= MOST_TO_PASS and self.system.ratio_tells
 
@@ -350,6 +370,10 @@ class OperatorModel(ModelBase):
             'simulate, or sweep with on="threads".'
         )
 
+    def event_tapes(self, events: Mapping[str, Callable]) -> dict[Fn, Tape]:
+        """Functions of events as plain data: they are traced like those of any system."""
+        return traced_events(self.system, self.start, self.n_lam, events)
+
     def evaluate(self, fn: Fn, t: float, a, b, data, variant: Variant = PLAIN) -> np.ndarray:
         fns, lengths = self.table((fn,), variant)
         out = np.empty(lengths[fn])
@@ -384,6 +408,11 @@ def watch(context, mode, t, a, b, data, out):
 
 def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
     """Trace and compile functions of (t, q, v, a, λ, p, u), and their time derivatives along q' and v' = a."""
+    return _compiled(traced_events(system, start, n_lam, events))
+
+
+def traced_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Tape]:
+    """Tapes of these functions."""
     from .derive import along
     from .symbolics import vertcat
     from .trace import watched
@@ -392,7 +421,7 @@ def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping
     values = vertcat(*watched(stage, events, stage.seen("output")).values())
     x = vertcat(stage.q_sx, stage.v_sx)
     rates = along(values, stage.t_sx, x, vertcat(system.rates(stage), stage.a_sx))
-    return _compiled(system, stage, {Fn.EVENTS: values, Fn.EVENT_RATES: rates})
+    return _tapes(system, stage, {Fn.EVENTS: values, Fn.EVENT_RATES: rates})
 
 
 def compiled_outputs(system: Operators, start: tuple, n_lam: int) -> tuple[dict[Fn, Operator], dict[str, tuple[int, ...]]]:
@@ -406,7 +435,7 @@ def compiled_outputs(system: Operators, start: tuple, n_lam: int) -> tuple[dict[
         role = f"output {name!r}"
         values.append(vec(densify(stage.run(function, role, ANY, full).T)))  # transposed: row by row
         shapes[name] = np.shape(call(function, role, full, stage.points[0]))
-    return _compiled(system, stage, {Fn.OUTPUTS: vertcat(*values)}), shapes
+    return _compiled(_tapes(system, stage, {Fn.OUTPUTS: vertcat(*values)})), shapes
 
 
 def _stage(system: Operators, start: tuple, n_lam: int):
@@ -417,16 +446,21 @@ def _stage(system: Operators, start: tuple, n_lam: int):
     return stage
 
 
-def _compiled(system: Operators, stage, values: Mapping[Fn, Any]) -> dict[Fn, Operator]:
-    """Operators of what was traced; data are parameters, numbers that nobody asks for here, and inputs."""
-    from . import machine_code
+def _tapes(system: Operators, stage, values: Mapping[Fn, Any]) -> dict[Fn, Tape]:
+    """Tapes of what was traced; data are parameters, numbers that nobody asks for here, and inputs."""
     from .graphs import angles_by_parts
     from .symbolics import SX, vertcat
     from .tape import record
 
     x, b = vertcat(stage.q_sx, stage.v_sx), vertcat(stage.a_sx, stage.lam_sx)
     data = vertcat(stage.p_sx, SX.sym("numbers", len(system.numbers)), stage.u_sx)
-    made = {fn: angles_by_parts(record(stage.t_sx, x, b, data, out)) for fn, out in values.items()}
+    return {fn: angles_by_parts(record(stage.t_sx, x, b, data, out)) for fn, out in values.items()}
+
+
+def _compiled(made: Mapping[Fn, Tape]) -> dict[Fn, Operator]:
+    """Operators of tapes."""
+    from . import machine_code
+
     named = {fn.name: tape for fn, tape in made.items()}
     found = machine_code.addresses(machine_code.compile_tapes(named), tuple(named))
     if found is None:

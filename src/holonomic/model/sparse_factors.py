@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 from ..kernels.signatures import Fn
@@ -22,16 +24,25 @@ KERNELS = {
 }  # fmt: skip
 
 
-def filled_rows(pattern: list[list[int]], order: Order) -> list[list[int]]:
-    """Return for each pivot the columns of its row when the rows before it have been eliminated, as numbers of their pivots."""
+def eliminated(pattern: list[list[int]], order: Order, pivots: int) -> list[list[int]]:
+    """Return for each pivot the columns of its row when the rows before it have been eliminated, as numbers of their pivots.
+
+    Only so many pivots are eliminated; of the rows behind them there are the columns of these pivots.
+    """
     place = {column: k for k, (_, column) in enumerate(order)}
     filled: list[list[int]] = []
-    for row, _ in order:
-        open_, known = {place[j] for j in pattern[row]}, len(filled)
-        for j in range(known):
-            if j in open_:
-                open_.update(u for u in filled[j] if u > j)
-        filled.append(sorted(open_))
+    for k, (row, _) in enumerate(order):
+        open_ = {place[j] for j in pattern[row]}
+        waiting = [j for j in open_ if j < min(k, pivots)]
+        heapq.heapify(waiting)
+        while waiting:
+            j = heapq.heappop(waiting)
+            for u in filled[j]:
+                if u > j and u not in open_:
+                    open_.add(u)
+                    if u < min(k, pivots):
+                        heapq.heappush(waiting, u)
+        filled.append(sorted(open_ if k < pivots else (j for j in open_ if j < pivots)))
     return filled
 
 
@@ -73,14 +84,16 @@ class SparseElimination:
     pattern : list
         For each row of Newton's matrix the columns that may differ from zero.
     order : Order
-        Rows and columns of the pivots.
+        Rows and columns of the pivots; where there are fewer than rows, what is left goes by dense LU.
     """
 
     def __init__(self, pattern: list[list[int]], order: Order):
-        n, filled = len(order), filled_rows(pattern, order)
+        n, pivots = len(pattern), len(order)
+        order = [*order, *zip(_others(n, [i for i, _ in order]), _others(n, [j for _, j in order]), strict=True)]
+        filled = eliminated(pattern, order, pivots)
         at = [k for row in filled for k in row]
         first = np.concatenate([[0], np.cumsum([len(row) for row in filled])])
-        middle = [first[k] + row.index(k) for k, row in enumerate(filled)]
+        middle = [first[k] + (row.index(k) if k < pivots else len(row)) for k, row in enumerate(filled)]
         known = [set(row) for row in pattern]
         sources = [
             row * n + order[k][1] if order[k][1] in known[row] else -1 for (row, _), columns in zip(order, filled, strict=True)
@@ -89,14 +102,22 @@ class SparseElimination:
         lists = {
             "rows": [row for row, _ in order], "columns": [column for _, column in order], "first": first, "middle": middle,
             "at": at, "sources": sources,
+            "sources_left": [
+                row * n + column if column in known[row] else -1 for row, _ in order[pivots:] for _, column in order[pivots:]
+            ],
         }  # fmt: skip
         self.memory = SPARSE.new()
         self._held = {name: np.array(each, dtype=np.int64) for name, each in lists.items()}
         for name, each in self._held.items():
             setattr(self.memory, name, each.ctypes.data)
-        self.memory.n, self.memory.entries = n, len(at)
+        self.memory.n, self.memory.pivots, self.memory.entries = n, pivots, len(at)
         self.context = self.memory.array.ctypes.data
-        entries = len(at)
+        entries, left = len(at), n - pivots
         self.lengths = {
-            Fn.NEWTON_FACTOR: 1 + entries, Fn.NEWTON_SOLVE: n, Fn.COMPLEX_FACTOR: 1 + 2 * entries, Fn.COMPLEX_SOLVE: 2 * n
+            Fn.NEWTON_FACTOR: 1 + entries + left * (left + 1), Fn.NEWTON_SOLVE: n,
+            Fn.COMPLEX_FACTOR: 1 + 2 * entries + left * (2 * left + 1), Fn.COMPLEX_SOLVE: 2 * n,
         }  # fmt: skip
+
+
+def _others(n: int, taken: list[int]) -> list[int]:
+    return sorted(set(range(n)) - set(taken))

@@ -13,17 +13,14 @@ import numpy as np
 from ..assembly.collection import BodyLumps, Collection, KindTable
 from ..assembly.kinds import SLOT, Kind, make_kind
 from ..assembly.table_system import TableSystem
-from ..formulations.ggl import GGL
-from ..formulations.index1 import Index1
-from ..formulations.index2 import Index2
-from ..formulations.index3 import Index3
-from ..formulations.projected_invariants import ProjectedInvariants
+from ..formulations.base import Formulation
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import LOADED
 from ..model.call_by_name import wanted
 from ..model.collector_pause import collector_paused
 from ..model.extra_states import Extras
 from ..model.system import System
+from ..planning.choice import kinds
 from .element_reader import Reader, Remaker
 from .joint import Force
 from .lower import (
@@ -70,8 +67,17 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
         partial(collect, m, known, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), known.params,
         coordinate_kinds(m.kit, m.bodies), dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
         (m.kit.NQ * len(m.bodies) + sum(len(state.start) for state in m.states.values()), m.kit.NV * len(m.bodies)),
-        (Index2, Index3, GGL, Index1, ProjectedInvariants), rates_of_states(m), m.kit.kinematics(1),
+        sums_over_elements(), rates_of_states(m), m.kit.kinematics(1),
     )  # fmt: skip
+
+
+def sums_over_elements() -> tuple[type, ...]:
+    """Formulations whose equations are such sums: that of index 2 first, those with fewer unknowns before others."""
+    own = [kind for kind in kinds(Formulation) if kind.__module__.startswith(Formulation.__module__.rpartition(".")[0])]
+    order = {kind: kind() for kind in own}
+    found = [kind for kind in own if order[kind].levels]
+    first = lambda f: (len(f.levels), abs(f.index - 2), -f.index, not f.recommended)
+    return tuple(sorted(found, key=lambda kind: first(order[kind])))
 
 
 def rates_of_states(m) -> dict[str, Any] | None:

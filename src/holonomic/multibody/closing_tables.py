@@ -46,23 +46,30 @@ class TableKinematics:
         return {self.names[k]: float(gaps[k]) for k in np.flatnonzero(gaps > most).tolist()}
 
     def closed(self, q: np.ndarray, closed: float, size: float) -> np.ndarray:
-        """Newton's method, shortest steps, until joints are open by no more than `closed`; `size` is that of the mechanism."""
-        before, kept = np.inf, None
-        for _ in range(STEPS):
-            here = Look(self.model, 0.0, self._whole(q), self.rest, self.data, kept)
-            kept = here.kept
-            distance = float(np.max(here.far, initial=0.0))
-            if distance <= closed or (distance <= 1e-9 * size and distance >= 0.5 * before):
-                return q
-            before = distance
-            step = here.way_back(here.position)[: len(q)]
-            q = q - step * min(1.0, 0.3 * size / max(float(np.max(np.abs(step))), 1e-300))
+        """A position near this one whose joints are open by no more than `closed`; `size` is that of the mechanism."""
+        found, q = self.nearest(q, closed, size, STEPS)
+        if found:
+            return q
         gaps = self.gaps(q)
         worst = max(gaps, key=gaps.__getitem__)
         raise InconsistentState(
             f"the joints cannot be closed: {STEPS} Newton steps leave joint {worst!r} open by {gaps[worst]:.2g}. Check the "
             "lengths, or start nearer to a closed position with near=."
         )
+
+    def nearest(self, q: np.ndarray, closed: float, size: float, steps: int) -> tuple[bool, np.ndarray]:
+        """Whether Newton's method, shortest steps, closes the joints in so many of them; and where it comes to."""
+        before, kept = np.inf, None
+        for _ in range(steps):
+            here = Look(self.model, 0.0, self._whole(q), self.rest, self.data, kept)
+            kept = here.kept
+            distance = float(np.max(here.far, initial=0.0))
+            if distance <= closed or (distance <= 1e-9 * size and distance >= 0.5 * before):
+                return True, q
+            before = distance
+            step = here.way_back(here.position)[: len(q)]
+            q = q - step * min(1.0, 0.3 * size / max(float(np.max(np.abs(step))), 1e-300))
+        return False, q
 
     def redundant(self, q: np.ndarray) -> int:
         """How many rows repeat others, wherever the mechanism stands: fewer than do so here, where this is a singular position."""
@@ -83,6 +90,18 @@ class TableKinematics:
         nearby = max(0, self.system.rank[0])
         self.system.set_rank(*known)
         return min(here, nearby)
+
+    def repeating(self, count: int) -> dict[str, int]:
+        """As many rows as repeat others, by joint or drive, without which all others are independent; none where that is not known."""
+        known = self.system.rank
+        self.system.set_rank(count, known[1])
+        gone = self.system.repeating
+        self.system.set_rank(*known)
+        if gone is None or gone.sum() != count:
+            return {}
+        order = np.argsort(self.starts, kind="stable")
+        parts = order[np.searchsorted(self.starts[order], np.flatnonzero(gone), side="right") - 1]
+        return {self.names[k]: int(np.sum(parts == k)) for k in np.unique(parts).tolist()}
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """The smallest velocities that meet the drives."""

@@ -18,6 +18,7 @@ from . import shapes as sh
 from .as_tables import to_tables
 from .assemble import Assembly, assemble, check_asked
 from .body import Body, Frame, Point, combine
+from .description import description
 from .drive_methods import DriveMethods
 from .force_methods import ForceMethods
 from .joint import Drive
@@ -281,6 +282,17 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
     def mobility(self) -> Mobility:
         """Count degrees of freedom where the mechanism stands, and name redundant rows by joint."""
         return mobility(self)
+
+    def describe(self) -> str:
+        """Say what the mechanism is made of, what it leaves free, where it stands and how it runs, in a few lines at any size.
+
+        >>> from holonomic.multibody import Mechanism
+        >>> m = Mechanism()
+        >>> _ = m.chain("rope", at=((0, 0), (3, 0)), links=30, mass=1.5, first=m.ground)
+        >>> print(m.describe().splitlines()[1])
+          bodies              30, 1.5 kg in all: rope 0, rope 1, rope 2, rope 3, ...
+        """
+        return description(self, UNROLLED)
 
     @property
     def assembly(self) -> Assembly:

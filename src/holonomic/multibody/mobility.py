@@ -11,6 +11,7 @@ from ..starting.initial import rank_by_rows
 from .assemble import Kinematics, close
 
 NAMED = 300  # bodies, beyond which no matrix of all joints is made: one of 10⁴ rods in the plane would take 5 GB
+MOST = 20  # joints with redundant rows that are printed by name
 RANK = 1e-8  # singular values below, relative to the largest, count as zero
 
 
@@ -25,7 +26,8 @@ class Mobility:
     rows, rank : int
         Number of constraint rows, and how many are independent.
     redundant : {str: int}
-        Rows that repeat others, by joint: their reactions are not unique. Empty beyond 300 bodies, where they are only counted.
+        Rows that repeat others, by joint: their reactions are not unique. Beyond 300 bodies by the pivots of tables; empty where
+        these do not tell them.
     margin : float
         Smallest singular value that should not be zero, rows scaled to 1: near 0 the position is singular. NaN beyond 300 bodies.
     """
@@ -41,7 +43,9 @@ class Mobility:
             f"{self.dof} degree{'s' if self.dof != 1 else ''} of freedom; {self.rank} of {self.rows} rows independent"
         )
         if self.redundant:
-            text += "; redundant: " + ", ".join(f"{count} at {name!r}" for name, count in self.redundant.items())
+            named = [f"{count} at {name!r}" for name, count in self.redundant.items()]
+            more = f" and at {len(named) - MOST} more" if len(named) > MOST else ""
+            text += f"; redundant: {', '.join(named[:MOST])}{more}"
         return text if np.isnan(self.margin) else text + f"; margin from a singular position {self.margin:.2g}"
 
 
@@ -76,13 +80,17 @@ def mobility(m) -> Mobility:
 
 
 def _by_tables(m, q: np.ndarray) -> Mobility:
-    """The same of a large mechanism: redundant rows are counted by its elimination, here and nearby, and not named."""
+    """The same of a large mechanism: redundant rows are counted by its elimination, here and nearby, and told by its pivots."""
     from .closing_tables import TableKinematics  # which makes a model
 
     rows = sum(len(part.labels) for part in (*m.joints.alone.values(), *m.drives.values()))
     rows += sum(len(series.whole.labels) * series.count for series in m.joints.series)
-    count = TableKinematics(m, q).redundant(q) if rows else 0
-    return Mobility(m.kit.NV * len(m.bodies) - rows + count, rows, rows - count, {}, np.nan)
+    count, named = 0, {}
+    if rows:
+        k = TableKinematics(m, q)
+        count = k.redundant(q)
+        named = k.repeating(count) if count else {}
+    return Mobility(m.kit.NV * len(m.bodies) - rows + count, rows, rows - count, named, np.nan)
 
 
 def refuse_shared_loads(m, q) -> None:

@@ -15,15 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BadArgument, InconsistentState, StepFailed, UntraceableFunction
+from ..errors import BadArgument, InconsistentState, UntraceableFunction
 from ..model.call_by_name import Names, call, flatten_params
 from ..model.input_tables import input_table, values_at
 from .assemble import Kinematics, beginning, close, numbers_by_name, rows_by_qr
 from .mechanism import Mechanism
+from .rest_by_tables import Resting, none_found, rest_by_tables
 from .results import MechanismRecord, Resolver
 
 STEPS = 100
 HALVED = 8  # times that a step is, after which joints cannot be closed
+LARGE = 40  # bodies, beyond which rest is found by tables: 30 links take 30 ms then, 0.1 s by matrices of all
+NO_REST = 1e-6  # forces left over beside those that act, with which a mechanism does not rest where no step helps any more
 BALANCED = 1e-10  # forces left over, relative to those that act
 
 
@@ -43,27 +46,36 @@ class TracedAtRest(NamedTuple):
     slopes: Callable[..., list[np.ndarray]]
 
 
+def refuse_states(m) -> None:
+    """Refuse what has no rest that forces alone decide, and what is no mechanism."""
+    if not isinstance(m, Mechanism):
+        raise BadArgument(f"rest and small motions are those of a Mechanism, got {type(m).__name__}.")
+    if m.states:
+        raise BadArgument(
+            f"rest and small motions are found for forces alone, not with states ({', '.join(m.states)}). Simulate "
+            "until it rests, or state the forces that act there without them."
+        )
+
+
+def inputs_of(system) -> dict[str, float]:
+    """Inputs of a system at t = 0, by name."""
+    given = {"t": 0.0, "p": Names(**dict(system.params))}
+    return {
+        name: float(call(value, name, ("t", "p"), given) if callable(value)
+                    else values_at(*input_table(name, value), np.zeros(())) if isinstance(value, tuple) else value)
+        for name, value in (system.inputs or {}).items()
+    }  # fmt: skip
+
+
 class Statics(Kinematics):
     """Forces and masses of a mechanism as numbers, at t = 0."""
 
     def __init__(self, m):
-        if not isinstance(m, Mechanism):
-            raise BadArgument(f"rest and small motions are those of a Mechanism, got {type(m).__name__}.")
         super().__init__(m)
-        if m.states:
-            raise BadArgument(
-                f"rest and small motions are found for forces alone, not with states ({', '.join(m.states)}). Simulate "
-                "until it rests, or state the forces that act there without them."
-            )
         self.system = m.to_system()[0]
         self.p = numbers_by_name(m)
         self.own = Names(**dict(self.system.params))  # what the system's functions take
-        given = {"t": 0.0, "p": self.own}
-        self.u = Names(**{
-            name: float(call(value, name, ("t", "p"), given) if callable(value)
-                        else values_at(*input_table(name, value), np.zeros(())) if isinstance(value, tuple) else value)
-            for name, value in (self.system.inputs or {}).items()
-        })  # fmt: skip
+        self.u = Names(**inputs_of(self.system))
 
     def mass(self) -> np.ndarray:
         return np.array(self.system.mass(p=self.own), dtype=float)
@@ -167,7 +179,8 @@ class Equilibrium:
     q, lam : array
         Coordinates and multipliers.
     stable : bool or None
-        Whether the stiffness on the tangent of the constraints is positive; None without freedom.
+        Whether the stiffness on the tangent of the constraints is positive; None without freedom, and of more than 40 bodies where
+        forces have no potential.
     left : float
         Largest force left over, N.
     """
@@ -223,6 +236,23 @@ def equilibrium(m, near=None) -> Equilibrium:
     Equilibrium
         Raises `StepFailed` if there is none in reach.
     """
+    refuse_states(m)
+    found = None
+    if len(m.bodies) > LARGE:
+        found = rest_by_tables(m, near, lambda system: list(inputs_of(system).values()))
+    if found is None:
+        found = _rest_by_matrices(m, near)
+    if found is None:
+        found = rest_by_tables(m, near, lambda system: list(inputs_of(system).values()))
+    if found is None:
+        raise none_found()
+    zero = np.zeros(len(m.bodies) * m.kit.NV)
+    record = MechanismRecord(Resolver(m), 0.0, found.q, zero, zero, found.lam, numbers_by_name(m), m.inputs)
+    return Equilibrium(found.q, found.lam, found.stable, found.left, record)
+
+
+def _rest_by_matrices(m, near) -> Resting | None:
+    """Where a mechanism rests, by matrices of all of it; None where that is not found."""
     s = Statics(m)
     parts = [part for part in s.parts if part.level == "position"]
     q = m.assembly.q if near is None else close(s, beginning(m, s, near), parts, {}, "")
@@ -240,19 +270,16 @@ def equilibrium(m, near=None) -> Equilibrium:
             lam, left, G, acting = s.balance(q)
             break
     else:
-        raise StepFailed(
-            f"no equilibrium near the start: after {STEPS} steps a force of {np.max(np.abs(left)):.2g} N is left over. "
-            "Does something keep the mechanism from falling or sliding away? Begin elsewhere with near=."
-        )
+        return None
     N = tangent(s, G)
+    if N.shape[1] and np.max(np.abs(left)) > NO_REST * acting:
+        return None
     stable = None
     if N.shape[1]:
         K = N.T @ s.stiffness(q, lam) @ N
         values = np.linalg.eigvalsh((K + K.T) / 2)
         stable = bool(values[0] > -1e-7 * np.max(np.abs(values)))
-    zero = np.zeros(s.nv)
-    record = MechanismRecord(Resolver(m), 0.0, q, zero, zero, lam, s.p, s.system.inputs or {})
-    return Equilibrium(q, lam, stable, float(np.max(np.abs(left))), record)
+    return Resting(q, lam, stable, float(np.max(np.abs(left))))
 
 
 def _downhill(K, slope, most: float) -> np.ndarray:
@@ -326,6 +353,7 @@ def linearize(m, at: Equilibrium | None = None) -> Modes:
     Modes
         Frequencies in Hz, damping ratios, and shapes as columns of velocities.
     """
+    refuse_states(m)
     at = equilibrium(m) if at is None else at
     if not isinstance(at, Equilibrium):
         raise BadArgument(f"linearize: at= is what equilibrium(m) returned, got {at!r}.")

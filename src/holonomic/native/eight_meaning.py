@@ -202,10 +202,11 @@ def _places(builder, words, at):
     return [builder.load(builder.gep(words, [builder.add(at, WORD(k))])) for k in range(WIDTH)]
 
 
-def _moved(each, row):
+def _moved(each, row, alike=None):
     """Code that goes over numbers of eight elements: `row` where they follow one another, `each` where they do not.
 
-    Both take the arrays, the place in the one, the place in the other.
+    Both take the arrays, the place in the one, the place in the other; so does `alike`, where all eight are the same element, as in
+    groups of one.
     """
 
     def generate(context, builder, signature, args):
@@ -222,23 +223,47 @@ def _moved(each, row):
                     ends = [builder.add(begin, step), builder.add(at_other, step)]
                     row(builder, _vector_at(builder, x, ends[0]), _vector_at(builder, other, ends[1]), counted)
             with otherwise:
-                own = [builder.add(start, place) for place in _places(builder, places, at)]
-                with cgutils.for_range(builder, many) as loop:
-                    step = builder.mul(loop.index, WORD(WIDTH))
-                    ends = [builder.gep(x, [builder.add(place, step)]) for place in own]
-                    each(builder, ends, _vector_at(builder, other, builder.add(at_other, step)), count)
+                if alike is None:
+                    apart(builder, x, places, at, start, many, other, at_other, count)
+                else:
+                    with builder.if_else(_all_alike(builder, places, at, first)) as (then, otherwise):
+                        with then, cgutils.for_range(builder, many) as loop:
+                            step = builder.mul(loop.index, WORD(WIDTH))
+                            source = builder.gep(x, [builder.add(builder.add(start, first), step)])
+                            alike(builder, source, _vector_at(builder, other, builder.add(at_other, step)))
+                        with otherwise:
+                            apart(builder, x, places, at, start, many, other, at_other, count)
         return context.get_dummy_value()
+
+    def apart(builder, x, places, at, start, many, other, at_other, count):
+        own = [builder.add(start, place) for place in _places(builder, places, at)]
+        with cgutils.for_range(builder, many) as loop:
+            step = builder.mul(loop.index, WORD(WIDTH))
+            ends = [builder.gep(x, [builder.add(place, step)]) for place in own]
+            each(builder, ends, _vector_at(builder, other, builder.add(at_other, step)), count)
 
     return generate
 
 
+def _eight_times(builder, word):
+    words = ir.VectorType(WORD, WIDTH)
+    one = builder.insert_element(ir.Constant(words, ir.Undefined), word, _lane(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(words, ir.Undefined), zeros)
+
+
 def _first_of_eight(builder, count):
     """For each of eight whether it is among the first `count`."""
-    words = ir.VectorType(WORD, WIDTH)
-    one = builder.insert_element(ir.Constant(words, ir.Undefined), count, _lane(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-    counts = builder.shuffle_vector(one, ir.Constant(words, ir.Undefined), zeros)
-    return builder.icmp_signed("<", ir.Constant(words, list(range(WIDTH))), counts)
+    numbers = ir.Constant(ir.VectorType(WORD, WIDTH), list(range(WIDTH)))
+    return builder.icmp_signed("<", numbers, _eight_times(builder, count))
+
+
+def _all_alike(builder, places, at, first):
+    """Whether eight places are one and the same."""
+    words = builder.bitcast(builder.gep(places, [at]), ir.VectorType(WORD, WIDTH).as_pointer())
+    unlike = builder.icmp_signed("!=", builder.load(words, align=8), _eight_times(builder, first))
+    bits = ir.IntType(WIDTH)
+    return builder.icmp_unsigned("==", builder.bitcast(unlike, bits), ir.Constant(bits, 0))
 
 
 def _collect_row(builder, source, target, counted):
@@ -247,6 +272,10 @@ def _collect_row(builder, source, target, counted):
 
 def _collect_each(builder, sources, target, count):
     builder.store(_gathered(builder, sources), target, align=8)
+
+
+def _collect_one(builder, source, target):
+    builder.store(_as_vector(builder, types.float64, builder.load(source)), target, align=8)
 
 
 def _distribute_row(builder, target, source, counted):
@@ -313,7 +342,7 @@ def teach() -> None:
     _implement(marks.turn, _Code(turned, _none, _turn))
     _implement(marks.turn_back, _Code(turned, _none, _turn_back))
     _implement(marks.same, _Code(("x", "at", "y", "at_y"), lambda *given: types.boolean(*given), _same))
-    _implement(marks.collect, _Code(moved, _none, _moved(_collect_each, _collect_row)))
+    _implement(marks.collect, _Code(moved, _none, _moved(_collect_each, _collect_row, _collect_one)))
     _implement(marks.distribute, _Code((*moved, "count"), _none, _moved(_distribute_each, _distribute_row)))
     _implement(marks.add_to, _Code((*moved, "count"), _none, _moved(_add_each, _add_row)))
     for sign, name in (

@@ -6,7 +6,7 @@
     product_2, product_3 = written_out(product, 2, 3)
 
 The first arguments are numbers that are known by then; they, what is computed from whole numbers alone, and loops and choices by
-these are gone from what is compiled. f[i, j], of a name that has `entries`, is a value of its own.
+these are gone from what is compiled, but for loops over `running`. f[i, j], of a name that has `entries`, is a value of its own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ class _Written(Instead):
 def entries() -> Any:
     """Say that a name has entries, each of which is a value of its own where loops are written out."""
     raise NotImplementedError("loops are written out where kernels are compiled")
+
+
+def running(*bounds) -> range:
+    """A range that is not written out: the loop stays one, of which the inside is."""
+    return range(*bounds)
 
 
 def written_out(function, *given):
@@ -79,6 +84,10 @@ class _Writer(ast.NodeTransformer):
         if isinstance(given, ast.For):
             if not (isinstance(given.target, ast.Name) and isinstance(given.iter, ast.Call)):
                 raise ValueError(f"'{ast.unparse(given.iter)}' is no range: loops over ranges alone are written out")
+            if ast.unparse(given.iter.func) == "running":
+                bounds = [self.visit(copy.deepcopy(each)) for each in given.iter.args]
+                called = ast.Call(ast.Name("range", ast.Load()), bounds, [])
+                return [ast.For(copy.deepcopy(given.target), called, self.block(given.body), [])]
             bounds = [self._whole(each) for each in given.iter.args]
             written = []
             for value in range(*bounds):

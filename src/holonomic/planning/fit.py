@@ -122,20 +122,20 @@ def _check_operators(choice: Choice, model) -> None:
     """What a model of operators does not have: matrices of the whole system, and equations other than its own."""
     f, i = choice.formulation, choice.integrator
     residual = i.takes == "residual"
-    for method, needs in ((i, i.needs_dense_terms), (f, residual and f.needs_dense_terms)):
-        if needs:
-            raise Misfit(
-                f"{method!r} works on matrices of the whole system, which {model.name} does not offer.",
-                lambda: _either(choice, model) if model.formulations else f"Use {EXPLICIT()!r}, which asks for none.",
-            )
+    instead = lambda: _either(choice, model) if model.formulations else f"Use {EXPLICIT()!r}, which asks for none."
+    if i.needs_dense_terms:
+        raise Misfit(f"{i!r} works on matrices of the whole system, which {model.name} does not offer.", instead)
+    if residual and f.no_sum:
+        raise Misfit(f"the equations of {f!r} are no sum over elements, as {model.name} has them: {f.no_sum}.", instead)
     if residual and not model.has_equations(f):
-        has = " or ".join(f"{kind.__name__}()" for kind in model.formulations)
+        known = [kind() for kind in model.formulations]
+        has = " or ".join(f"{name}()" for name in _instead(choice, model, "formulation", known, len(known)))
         raise Misfit(
             f"{model.name} does not have the equations of {f!r}, which {type(i).__name__} solves.",
             f"Use formulation={has}, or {EXPLICIT()!r}." if has else f"Use {EXPLICIT()!r}.",
         )
     mean = i.averages_slopes or (i.multipliers_in_stages and i.keeps_at_end and not f.in_stages)
-    if residual and mean and (f.in_stages or "acceleration" in f.levels):
+    if residual and mean and "accelerations" not in f.levels and (f.in_stages or "acceleration" in f.levels):
         raise Misfit(
             f"{i!r} takes the mean slope of a step, with which {model.name} has other accelerations than those of its end in "
             f"{f!r}.",
@@ -276,7 +276,7 @@ def _check_both_ends(choice: Choice, model) -> None:
             f"{s!r} moves the start of a step, too, which keeps a symmetric method symmetric; {type(i).__name__} is none.",
             lambda: _symmetric_way(choice, model, known),
         )
-    chooses = f.selector is not None or f.needs_dense_terms
+    chooses = f.selector is not None or (bool(f.no_sum) and not f.integrates_multipliers)
     at_end = bool(f.keeps) and i.keeps_at_end
     if chooses or f.integrates_multipliers or at_end or (f.keeps and i.turns_residuals):
         why = (

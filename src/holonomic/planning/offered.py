@@ -92,7 +92,7 @@ def check_offered(choice: Choice, integrator, stabilization, mass_at: str | None
     }  # fmt: skip
     for what in (what for what, asked in other.items() if asked):
         raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
-    for name in (name for name, event in events.items() if event.then is not None and not model.has_terms):
+    for name in (name for name, event in events.items() if event.then is not None and not model.has_impulses):
         raise IncompatibleMethods(
             f"event {name!r} has then=, and what constraints give velocities at once takes the mass matrix, which "
             f"{model.name} does not offer{model.system.without_terms}. Let it end the run, and begin a new one with q0 and v0."

@@ -212,7 +212,8 @@ class Plan:
             size.n_differential_rows = implicit.differential_rows(size.n_differential, self._n_algebraic, model.order)
             size.n_differential_rows -= model.nw
             size.n_equations = lengths[Fn.EQUATIONS]
-            size.n_middle = sum(block.size for block in self.blocks if block.name == "lam") if implicit.in_stages else 0
+            in_stages = lambda block: block.inner or (implicit.in_stages and block.name == "lam")
+            size.n_middle = sum(block.size for block in self.blocks if in_stages(block))
         selector = self.variant.selector
         if selector is not None:
             size.at_selectors, size.selector = len(model.data()), selector
@@ -243,7 +244,7 @@ class Plan:
         size.at_state = at
         size.at_newton = at + ny
         size.work_end = size.at_newton
-        if size.n_equations > ny:
+        if size.n_equations > ny and model.dense:
             size.work_end += least_squares_work(ny, int(size.n_equations), int(size.n_equations - size.n_differential_rows))
         elif implicit is not None or self.integrator.needs:
             size.n_linear, size.n_factors, size.n_pair = dense_sizes(ny) if model.dense else own_sizes(lengths)

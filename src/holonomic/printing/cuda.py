@@ -12,6 +12,7 @@ from ..native.layout import REAL, WHOLE
 from ..sweeping.job import Job
 from .one_member import REALS, WHOLES, MemberProgram, program_of
 from .shared_memory import NARROW, SharedFields, in_shared_memory, shared_fields
+from .table_program import TableProgram, is_tables, table_program_of
 from .tape_passes import one_division
 
 HEAD = '''"""One thread, one member. Made by holonomic; changes here are lost."""
@@ -39,7 +40,7 @@ class Source:
 
 def source_of(job: Job) -> Source:
     """Write the program of a job."""
-    program = program_of(job, one_division)
+    program = table_program_of(job) if is_tables(job) else program_of(job, one_division)
     parts = [HEAD]
     for text in program.models.values():
         head, body = text.split("\n", 1)
@@ -63,16 +64,17 @@ def narrow_counters(job: Job) -> bool:
 
 def _entry(job: Job, program: MemberProgram, shared: SharedFields) -> str:
     """The kernel: memory of a thread, its member's numbers, the run, and what it leaves behind."""
-    times, nx, nk = job.shape
+    tables = isinstance(program, TableProgram)  # their sizes are told to the program
+    times, nx, nk = ("save_t.shape[0]", "OUT_X.shape[1]", "OUT_K.shape[1]") if tables else job.shape
     given = {
-        "model_data": "(common, OWN[:, m])", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
+        "model_data": "(common, OWN[:, m], words, room)" if tables else "(common, OWN[:, m])", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
         "record_t": "save_t", "record_x": "OUT_X[:, :, m]", "record_k": "OUT_K[:, :, m]", "record_save_t": "save_t",
         "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
     }  # fmt: skip
     lines = [
         "@cuda.jit(cache=True)",
         "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
-        "        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K):",
+        f"        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K{', words, scale_turns' if tables else ''}):",
         "    m = cuda.grid(1)",
         "    if m >= members:",
         "        return",
@@ -82,7 +84,10 @@ def _entry(job: Job, program: MemberProgram, shared: SharedFields) -> str:
     lines += shared.lines()
     # one by one: an array that a loop walks along cannot live in registers
     lines.append("    j = m if X0.shape[1] > 1 else 0  # one start for all, or one for each")
-    lines += [f"    state_x[{i}] = X0[{i}, j]" for i in range(nx)]
+    if tables:
+        lines += [f"    for i in range({nx}):", "        state_x[i] = X0[i, j]"]
+    else:
+        lines += [f"    state_x[{i}] = X0[{i}, j]" for i in range(nx)]
     reals, wholes = RUN.places(REAL), RUN.places(WHOLE)
     lines += [f"    {shared.code(REALS, i)} = REALS0[{i}]" for i in reals.values()]
     lines += [f"    {shared.code(WHOLES, i)} = WHOLES0[{i}]" for i in wholes.values()]

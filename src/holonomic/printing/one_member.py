@@ -130,7 +130,7 @@ def program_of(
             settled.append(before)
             at += len(before.outputs)
             name = f"{writer.prefix}model_{number}"
-            models[name] = _model(name, tape, own, sites)
+            models[name] = model_source(name, tape, own, sites)
     functions = tuple(function for writer, _ in parts for function in writer.functions)
     return MemberProgram(models, functions, tuple(calls), local, own, tuple(settled), readies)
 
@@ -202,10 +202,10 @@ def _map_room(job: Job, impacts: Mapping[int, Tape], maps: Mapping[int, Tape], l
     return Parts({name: Array(local[f"maproom_{name}"][0], {}, f"maproom_{name}") for name in names} | known)
 
 
-def sizes_of(job: Job, tapes: dict[Fn, Tape]) -> Memory:
-    """Sizes, and offsets without room for the dense solve, which the processor does."""
+def sizes_of(job: Job, tapes: Mapping[Fn, Any]) -> Memory:
+    """Sizes, and offsets without room for the dense solve, which the processor does; of tapes, or numbers that they write."""
     size = job.program.size.copy()
-    long = {fn: len(tape.outputs) for fn, tape in tapes.items()}
+    long = {fn: tape if isinstance(tape, int) else len(tape.outputs) for fn, tape in tapes.items()}
     at = 0
     for place, fn in (("at_position", Fn.POS_FACTOR), ("at_velocity", Fn.VEL_FACTOR), ("at_full", Fn.FULL_FACTOR)):
         setattr(size, place, at)
@@ -287,7 +287,7 @@ def _run_apart(memory: Memory) -> Parts:
     return Parts(fields, known)
 
 
-def _model(name: str, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
+def model_source(name: str, tape: Tape, own: tuple[int, ...], calls: list[ast.Call]) -> str:
     """A model function with the parameters it needs; calls lose the others."""
     used = {INPUTS[node[1]] for node in tape.nodes if node[0] == "in"} | {"out"}
     kept = []

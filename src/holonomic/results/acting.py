@@ -13,7 +13,7 @@ import numpy as np
 
 from ..entries import entry
 from ..kernels.signatures import Fn
-from ..starting.impulse import Impact
+from ..starting.impulse import Impact, as_array
 from .sampling import multipliers, values_along
 from .tables import Variables
 
@@ -36,7 +36,7 @@ def entries(sol) -> tuple[dict[str, Any], Variables]:
     }
     said["acting"] = list(arrays)
     if sol.trail.impact is not None:
-        said["impact"] = [sol.trail.impact.q.tolist(), sol.trail.impact.by_row.tolist()]
+        said["impact"] = [sol.trail.impact.q.tolist(), as_array(sol.trail.impact.by_row).tolist()]
     return said, found
 
 

@@ -88,14 +88,16 @@ def event_logs(sol) -> EventLogs:
     return logs
 
 
-def _impulses(sol, index: int, times: np.ndarray) -> np.ndarray:
-    """-GᵀΛ row by row at the times of an event, (time, row, nv); NaN where it mapped nothing, at the end of a run."""
-    found = np.full((len(times), sol.plan.model.n_lam, sol.plan.model.nv), np.nan)
+def _impulses(sol, index: int, times: np.ndarray) -> list | np.ndarray:
+    """-GᵀΛ row by row at the times of an event, (row, nv) each; NaN where it mapped nothing, at the end of a run."""
+    model = sol.plan.model
+    nothing, found = np.broadcast_to(np.nan, (model.n_lam, model.nv)), []
     left = [(t, impact) for which, t, impact in sol.trail.impacts if which == index]
-    for row, t in enumerate(times):
-        if left and left[0][0] == t:
-            found[row] = left.pop(0)[1].by_row
-    return found
+    for t in times:
+        found.append(left.pop(0)[1].by_row if left and left[0][0] == t else nothing)
+    if any(not isinstance(each, np.ndarray) for each in found):
+        return found
+    return np.array(found).reshape(len(found), *nothing.shape)
 
 
 @remembered("accelerations left")

@@ -18,6 +18,7 @@ from ..errors import BadArgument
 from ..files import readable, reading, writable, written
 from ..kernels.signatures import Fn
 from ..model.extra_states import NONE, Extras
+from ..starting.impulse import as_array
 from . import acting as acts
 from . import checksum, drawn, report, switching
 from .naming import multiplier_labels, order_of
@@ -201,6 +202,8 @@ def _event_variables(sol) -> Variables:
     for index, (name, log) in enumerate(sol.events.items()):
         for part, dims in last.items():
             values = getattr(log, part)
+            if part == "by_row" and values is not None:
+                values = np.array([as_array(each) for each in values])
             if values is not None and values.size:
                 found[f"event_{index}_{part}"] = (
                     (f"event_{index}_times", *dims),

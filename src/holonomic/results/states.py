@@ -45,7 +45,7 @@ class EventLog(_States):
     """Where one event happened: times, and the states there, before any mapping."""
 
     t: np.ndarray
-    by_row: np.ndarray | None = None  # -GᵀΛ of each row alone, (time, row, nv); None where the event maps no System
+    by_row: Any = None  # -GᵀΛ of each row alone, (row, nv) for each time, sparse where G is; None where the event maps no System
     row_labels: tuple[str, ...] = ()
 
     @property
@@ -54,19 +54,19 @@ class EventLog(_States):
 
         M v⁺ = M v + impulses, v being the velocity that `then` returned. NaN at the end of a run, where nothing is mapped.
         """
-        return self._by_row().sum(axis=1)
+        return self._sums(slice(None))
 
     def impulse(self, label: str) -> np.ndarray:
         """-GᵀΛ of one constraint alone, (time, nv); labels are those of `sol.reaction`."""
         rows = rows_of(label, self.row_labels)
         if not rows:
             raise unknown(label, "constraint", {"constraints": stems(self.row_labels)})
-        return self._by_row()[:, rows].sum(axis=1)
+        return self._sums(rows)
 
-    def _by_row(self) -> np.ndarray:
+    def _sums(self, rows) -> np.ndarray:
         if self.by_row is None:
             raise BadArgument("this event has no impulses: they come with Event(..., then=) of a System or a Mechanism.")
-        return self.by_row
+        return np.array([each[rows].sum(axis=0) for each in self.by_row]).reshape(len(self), self.v.shape[1])
 
     def __len__(self) -> int:
         return len(self.t)

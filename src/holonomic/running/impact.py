@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import HolonomicError, InconsistentState, NotFinite, StepFailed, WrongShape
+from ..kernels.signatures import Fn
 from ..model.call_by_name import call, param_names
 from ..model.dae import Dae, state_values
 from ..model.given_numbers import floats
@@ -84,4 +85,7 @@ def _check_position(model, role: str, t: float, before: np.ndarray, q: np.ndarra
 def _distances(model, t, q, data) -> np.ndarray:
     """|g_i|/‖∂g_i/∂q‖ of the constraints."""
     g = residuals(model, t, q, np.zeros(model.nv), data)[0][: model.n_constraints]
+    if not model.dense:
+        F = model.evaluate(Fn.VEL_FACTOR if model.shared else Fn.POS_FACTOR, t, np.append(q, np.zeros(model.nv)), g[:0], data)
+        return np.abs(g) * F[1 : 1 + len(g)]
     return np.abs(g) / np.maximum(np.linalg.norm(position_jacobian(model, t, q, data), axis=1), 1e-300)

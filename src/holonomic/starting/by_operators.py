@@ -18,13 +18,15 @@ from ..errors import (
 )
 from ..kernels.evaluate import RHO_REFINED
 from ..kernels.signatures import Fn
+from ..model.model_base import Variant
 from ..model.refusals import warn
-from .rank import NOTHING, RHO_FULL_RANK, rank_by_rows, redundant_rows, terms, warn_of_redundant
+from .rank import NOTHING, RHO_FULL_RANK, rank_by_rows, redundant_rows, rows_that_repeat, terms, warn_of_redundant
 
 NEARBY = 1e-10  # how near to its constraints such a position has to be
 SPREAD = 1e-3  # of coordinates: how far away rank is looked at again
 STEPS = 30  # of Newton's method onto the positions
 BOTH = (Fn.VEL_FACTOR, Fn.POS_FACTOR)
+DENSE = 100  # rows up to which those that repeat others are told from the whole matrix
 ENOUGH = 1e-2  # of what is allowed: what a projection leaves
 
 
@@ -116,9 +118,14 @@ def _examine(model, t, q, v, data, redundant: str | None) -> None:
 
 
 def _name_redundant(model, t, q, v, data, count: int) -> None:
-    """Warn of rows that repeat others, by their labels where there is a matrix to look at."""
+    """Warn of rows that repeat others, by their labels: pivots tell them, of few rows those of the whole matrix."""
     known = model.redundancy_of(data)
-    G = terms(model, t, q, v, data)[2] if model.has_terms and known is None else np.zeros((0, 0))
+    gone = model.system.repeating if known is None and model.n_lam > DENSE else None
+    if gone is not None:
+        known = rows_that_repeat(model.row_labels, model.system.sparse_rows(t, np.concatenate([q, v]), data), gone)
+        model.note_redundancy(data, known)
+    looks = known is None and model.has_terms and (gone is None or model.n_lam <= 10 * DENSE)
+    G = terms(model, t, q, v, data)[2] if looks else np.zeros((0, 0))
     if len(G) and np.linalg.norm(G, axis=1).min() > NOTHING:
         order, rank = rank_by_rows(G)[1], model.n_lam - count
         known = redundant_rows(model.row_labels, G, tuple(sorted(int(row) for row in order[:rank])))
@@ -170,3 +177,103 @@ def _onto_positions(model, t, q, v, data, most: float) -> np.ndarray:
         f"q0 cannot be moved onto the constraints ({STEPS} Newton steps leave {model.row_labels[worst]!r} at "
         f"{here.far[worst]:.1e}). Start closer."
     )
+
+
+def check_closed(model, t, q, v, data, allowed: float) -> None:
+    """Refuse a position off its constraints where an impact is to begin, which changes velocities alone."""
+    here = Look(model, t, q, v, data)
+    most, far = allowed * max(1.0, float(np.linalg.norm(q[: model.nc]))), here.far[: model.n_constraints]
+    if not np.max(far, initial=0.0) <= most:
+        worst, moved = int(np.argmax(far)), np.linalg.norm(here.way_back(here.position))
+        raise InconsistentState(
+            f"q0 misses constraint {model.constraint_labels[worst]!r} by {far[worst]:.1e} (allowed {most:.1e}). Correct q0: an "
+            f"impact changes velocities alone. The constraints are met about {moved:.1e} away."
+        )
+
+
+def nearest(model, t, q, v, data, held: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest positions and velocities on the constraints, all coordinates weighing alike; those that are held stay.
+
+    A coordinate that is held weighs infinitely: moves along W⁻¹Gᵀ leave it where it is. What is nearest to the given point, not to
+    the last iterate, solves J (x - q) = J (x_k - q) - g(x_k).
+    """
+    weights = np.ones(model.nq + model.nv)
+    weights[: model.nq][held] = np.inf
+    if model.nv == model.nc:
+        weights[model.nq :][held[: model.nc]] = np.inf
+    rows = _Weighed(model, Variant(metric=tuple(weights.tolist())), data)
+    try:
+        there = rows.position(t, q, most, held)
+        return there, rows.velocity(t, there, v, held)
+    finally:
+        rows.forget()
+
+
+class _Weighed:
+    """Moves onto the rows in a metric; with coordinates that are held more rows than otherwise may repeat others."""
+
+    def __init__(self, model, variant: Variant, data: np.ndarray):
+        self.model, self.variant, self.data, self.known = model, variant, data, model.system.rank
+
+    def forget(self) -> None:
+        """Leave the system as it was."""
+        self.model.system.set_rank(*self.known)
+
+    def _factors(self, level: str, t: float, x: np.ndarray) -> np.ndarray:
+        self.level = "VEL" if self.model.shared else level
+        F = self._of("FACTOR", t, x)
+        if F[0] < 0.0:
+            by_v, by_q = self.model.system.rank
+            count = round(-F[0])
+            self.model.system.set_rank(*((count, by_q) if self.level == "VEL" else (by_v, count)))
+            F = self._of("FACTOR", t, x)
+        return F
+
+    def _of(self, part: str, t: float, a: np.ndarray, b: np.ndarray = np.zeros(0)) -> np.ndarray:
+        return self.model.evaluate(Fn[f"{self.level}_{part}"], t, a, b, self.data, self.variant)
+
+    def position(self, t: float, q: np.ndarray, most: float, held: np.ndarray) -> np.ndarray:
+        """Newton's method from q."""
+        model, still, x = self.model, np.zeros(self.model.nv), q.copy()
+        n, kept, free = model.n_constraints + model.n_invariants, None, ~held & (np.arange(model.nq) < model.nc)
+        least, best, g, far = np.inf, x, np.zeros(n), np.zeros(n)
+        for _ in range(STEPS + 1):
+            at = np.concatenate([x, still])
+            g = model.evaluate(Fn.RESIDUAL, t, at, np.zeros(0), self.data)[:n]
+            if kept is None:
+                kept = np.where(np.arange(n) < model.n_constraints, 0.0, g)
+            g = g - kept
+            F = self._factors("POS", t, at)
+            far = np.abs(g) * F[1 : 1 + n]
+            if not np.all(np.isfinite(far)):
+                break
+            if np.max(far, initial=0.0) < least:
+                least, best = np.max(far, initial=0.0), x.copy()
+            if least <= ENOUGH * most + 1e-15:
+                break
+            moved = self._of("TANGENT", t, F, x - q) - self._of("SOLVE", t, F, g)
+            x[free] = q[free] + moved[free]
+        if least <= most:
+            return best
+        worst = int(np.argmax(far))
+        label = [*model.constraint_labels, *model.invariant_labels][worst]
+        raise InconsistentState(
+            f"q0 cannot be moved onto the constraints {'with the held coordinates ' if held.any() else ''}({STEPS} Gauss-Newton "
+            f"steps leave {label!r} at {abs(g[worst]):.1e}). "
+            f"{'Hold fewer coordinates, or start closer.' if held.any() else 'Start closer.'}"
+        )
+
+    def velocity(self, t: float, q: np.ndarray, v: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """One linear step."""
+        model, n = self.model, self.model.n_lam
+        left = lambda v: model.evaluate(Fn.RESIDUAL, t, np.concatenate([q, v]), np.zeros(0), self.data)[-n:]
+        if not n:
+            return v
+        F = self._factors("VEL", t, np.concatenate([q, v]))
+        new = v - self._of("SOLVE", t, F, left(v))
+        missed = np.abs(left(new)) * F[1 : 1 + n]
+        if not np.max(missed) <= 1e-9 * max(1.0, float(np.linalg.norm(v))):
+            worst = model.row_labels[int(np.argmax(missed))]
+            way = " with the held coordinates. Hold fewer." if held.any() else ", whatever v0. Check how it depends on t."
+            raise InconsistentState(f"the velocity level of constraint {worst!r} cannot be met{way}")
+        return new

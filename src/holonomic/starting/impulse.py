@@ -9,6 +9,7 @@ begins with initial="impact" both go through here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from .rank import terms
 
 OFF = 1e-8  # how far off the constraints an impact may find the position: where an event was located, not where it is typed
 RANK = 1e-12  # of the scaled saddle-point matrix, and of the rows in the mass metric
-BY_MASS = Variant(metric="mass")
 LEFT = 1e-9  # of the velocity, that may be left of the rows
 
 
@@ -28,12 +28,17 @@ class Impact:
     """What happened at an impact: where, and the impulse of every row on the velocities."""
 
     q: np.ndarray
-    by_row: np.ndarray  # (row, nv): -GᵀΛ of each row alone
+    by_row: Any  # (row, nv): -GᵀΛ of each row alone; an array, or a sparse one where G is
 
     @property
     def impulses(self) -> np.ndarray:
         """-GᵀΛ of all rows, (nv,)."""
         return self.by_row.sum(axis=0)
+
+
+def as_array(by_row) -> np.ndarray:
+    """Impulses row by row with their zeros."""
+    return by_row if isinstance(by_row, np.ndarray) else by_row.toarray()
 
 
 def impulse(model, t: float, q, v, missing, data, kept=None) -> tuple[np.ndarray, Impact]:
@@ -47,7 +52,7 @@ def impulse(model, t: float, q, v, missing, data, kept=None) -> tuple[np.ndarray
     InconsistentState
         No velocity meets all rows.
     """
-    if not model.dense and model.system.measures_by_mass:
+    if not model.dense and model.system.along_mass is not None:
         return _by_operators(model, t, q, v, missing, data)
     M, _, G, _ = terms(model, t, q, v, data)
     # scaled to unit diagonal of M and unit rows of G, so that the rank test sees angles, not units
@@ -80,12 +85,15 @@ def _check_left(model, t: float, v, left: np.ndarray) -> None:
 def _by_operators(model, t: float, q, v, missing, data) -> tuple[np.ndarray, Impact]:
     """The same by moves onto the rows in the metric of masses; where rows repeat others, these give the smallest Λ."""
     nothing = np.zeros(0)
-    F = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), nothing, data, BY_MASS)
-    change = -model.evaluate(Fn.VEL_SOLVE, t, F, missing, data, BY_MASS)
-    lam = model.evaluate(Fn.VEL_INVERSE, t, F, missing, data, BY_MASS)
+    metric, mass_at = model.system.along_mass
+    by_mass = Variant(metric=metric, mass_at=mass_at)
+    F = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([q, v]), nothing, data, by_mass)
+    change = -model.evaluate(Fn.VEL_SOLVE, t, F, missing, data, by_mass)
+    lam = model.evaluate(Fn.VEL_INVERSE, t, F, missing, data, by_mass)
     after = model.evaluate(Fn.RESIDUAL, t, np.concatenate([q, v + change]), nothing, data)[-len(missing) :]
     _check_left(model, t, v, np.abs(after) * F[1 : 1 + len(missing)])
-    return v + change, Impact(q, -terms(model, t, q, v, data)[2] * lam[:, None])
+    G = model.system.sparse_rows(t, np.concatenate([q, v]), data)
+    return v + change, Impact(q, (G * -lam[:, None]).tocsr())
 
 
 def _shortest(scaled: np.ndarray, rows: np.ndarray, lam: np.ndarray) -> np.ndarray:

@@ -123,18 +123,27 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
 
 
 def _by_operators(model, t, q, v, data, tol, initial, held, redundant) -> Start:
-    """The same by the operators of a model; matrices are looked at where coordinates are held, and at impacts."""
-    free, tol, impact = v, max(tol, LEAST_TOLERANCE), None
-    if (held.any() or initial == "impact") and not model.has_terms:
-        what = "hold= needs the Jacobian of the constraints" if held.any() else 'initial="impact" needs the mass matrix'
+    """The same by the operators of a model; matrices are looked at where these know no metric but their own."""
+    free, tol, impact, measured = v, max(tol, LEAST_TOLERANCE), None, model.system.takes_metrics
+    lacking = {
+        "hold= needs the Jacobian of the constraints": held.any() and not (model.has_terms or measured),
+        'initial="impact" needs the mass matrix': initial == "impact" and not model.has_impulses,
+    }  # fmt: skip
+    for what in (what for what, is_so in lacking.items() if is_so):
         way = "Leave it out." if held.any() else 'Use initial="project".'
         raise BadArgument(f"{what}, which {model.name} does not offer{model.system.without_terms}. {way}")
-    if initial == "impact":
+    if initial == "impact" and measured:
+        by_operators.check_closed(model, t, q, v, data, OFF)
+    elif initial == "impact":
         _check_position(model, t, q, v, data, OFF)
     q1, v1 = by_operators.consistent(model, t, q, v, data, tol, "project" if initial == "impact" else initial, redundant)
-    if held.any() or (initial == "project" and model.has_terms and (_moved(q1, q, tol) or _moved(v1, v, tol))):  # as of code
-        q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
-        v1 = _project_velocity(model, t, q1, v, data, held)
+    if held.any() or (initial == "project" and (_moved(q1, q, tol) or _moved(v1, v, tol))):  # as of code
+        most = tol * max(1.0, float(np.linalg.norm(q[: model.nc])))
+        if measured:
+            q1, v1 = by_operators.nearest(model, t, q, v, data, held, most)
+        elif model.has_terms:
+            q1 = _project_position(model, t, q, data, held, most)
+            v1 = _project_velocity(model, t, q1, v, data, held)
     if initial == "impact":
         v1, impact = v, Impact(q1, np.zeros((0, model.nv)))
         if model.n_lam:

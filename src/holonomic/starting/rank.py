@@ -185,12 +185,54 @@ def redundant_rows(labels, G: np.ndarray, kept: tuple[int, ...]) -> tuple[tuple[
     """The rows that are kept, labels of those whose multipliers are not unique, and what repeats what."""
     dropped = sorted(set(range(len(G))) - set(kept))
     partners = dict(zip(dropped, _partners(G, dropped, kept), strict=True))
-    repeats = [
-        f"{labels[row]!r} repeats {'' if len(others) == 1 else 'a combination of '}{_listed(labels, others)}"
-        for row, others in partners.items()
-    ]
+    repeats = [_repeats(labels, row, others) for row, others in partners.items()]
     concerned = sorted({*dropped, *(other for others in partners.values() for other in others)})
     return kept, tuple(labels[row] for row in concerned), repeats
+
+
+def rows_that_repeat(labels, G, gone: np.ndarray) -> tuple[tuple[int, ...], tuple[str, ...], list[str]] | None:
+    """What `redundant_rows` gives, of a sparse G whose other rows are independent; None where these are not all.
+
+    Kept rows make up one that is gone, or a random sum of them all, by weights w with Gₖᵀ w = g: from [I Gₖᵀ; Gₖ 0] (x, w) = (g, 0).
+    Where many rows are concerned, what repeats what is not looked for: the list is not shown.
+    """
+    from scipy.sparse import block_array, diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    norms = np.sqrt((G * G).sum(axis=1))
+    if not norms.min(initial=1.0) > NOTHING:
+        return None
+    scaled = (diags_array(1.0 / norms) @ G).tocsr()
+    kept, left_out = np.flatnonzero(~gone), np.flatnonzero(gone)
+    own, nv = scaled[kept], G.shape[1]
+    try:
+        factors = splu(block_array([[eye_array(nv), own.T], [own, None]], format="csc"))
+    except RuntimeError:  # singular
+        return None
+
+    def weights(g: np.ndarray) -> np.ndarray | None:
+        found = factors.solve(np.concatenate([g, np.zeros(len(kept))]))
+        return found[nv:] if np.linalg.norm(found[:nv]) <= CLEARLY * np.linalg.norm(g) else None
+
+    sums = [1.0 + np.random.default_rng(13).uniform(size=len(left_out))]
+    if len(left_out) <= FEW:
+        sums += list(np.eye(len(left_out)))
+    found = [weights(scaled[left_out].T @ each) for each in sums]
+    if any(each is None for each in found):
+        return None
+    ranked = [[int(kept[i]) for i in _by_weight(np.abs(each))] for each in found]
+    concerned = sorted({*left_out.tolist(), *ranked[0]})
+    repeats = [_repeats(labels, row, others) for row, others in zip(left_out.tolist(), ranked[1:], strict=False)]
+    return tuple(kept.tolist()), tuple(labels[row] for row in concerned), repeats
+
+
+def _repeats(labels, row: int, others: list[int]) -> str:
+    return f"{labels[row]!r} repeats {'' if len(others) == 1 else 'a combination of '}{_listed(labels, others)}"
+
+
+def _by_weight(own: np.ndarray) -> list[int]:
+    """Rows that take part, the most important first."""
+    return [int(i) for i in np.argsort(-own, kind="stable") if own[i] > 1e-6 * np.max(own)]
 
 
 def _neighbours(model, q, G, project) -> Iterator[tuple[np.ndarray, float]]:
@@ -238,8 +280,7 @@ def _partners(G: np.ndarray, rows: list[int], kept: tuple[int, ...]) -> list[lis
     Q, R = np.linalg.qr(scaled[list(kept)].T)  # they are independent
     weights, found = solve_triangular(R, Q.T @ scaled[rows].T), []
     for own in np.abs(weights.T):
-        ranked = np.argsort(-own, kind="stable")
-        found.append([kept[i] for i in ranked if own[i] > 1e-6 * np.max(own)])
+        found.append([kept[i] for i in _by_weight(own)])
     return found
 
 

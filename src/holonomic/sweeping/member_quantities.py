@@ -20,7 +20,7 @@ from ..native.callbacks import raise_what_was_raised
 from ..results.naming import rows_of, stems, unknown
 from ..results.sampling import smallest
 from ..results.trail import all_rows
-from ..starting.impulse import Impact
+from ..starting.impulse import Impact, as_array
 from ..starting.initial import prepare
 from .job import Job
 from .members import rows_of as starts_of
@@ -261,7 +261,7 @@ def impact_of(job: Job, first: int, last: int) -> Impact:
         except HolonomicError:  # it is in runs.failed
             continue
         assert begin.impact is not None
-        q[:, m], by_row[:, :, m] = begin.impact.q, begin.impact.by_row
+        q[:, m], by_row[:, :, m] = begin.impact.q, as_array(begin.impact.by_row)
     return Impact(q, by_row)
 
 
