@@ -21,7 +21,7 @@ from .acceleration_tables import AccelerationTables
 from .collection import Collection, Context
 from .newton_kinds import VELOCITY, Levels
 from .newton_tables import NewtonTables
-from .what_lumps_hold import rows_of
+from .what_lumps_hold import masses_of, rows_by_state, rows_of
 
 SHORT = 1e10  # 1/h at which rows that repeat others are looked for: forces do not count then
 TRIALS = 8  # orders that are tried: rows whose pivots are not there yet wait for all their bodies
@@ -197,10 +197,21 @@ class OfFronts:
 
     def rows(self, t: float, x: np.ndarray, data: np.ndarray):
         """G as a sparse array."""
-        made = self._bare
+        return rows_of(self._bare, self._linear_at(self._bare, t, x, data))
+
+    def masses(self, t: float, x: np.ndarray, data: np.ndarray):
+        """M as a sparse array."""
+        return masses_of(self._bare, self._linear_at(self._bare, t, x, data))
+
+    def rows_by_state(self, t: float, x: np.ndarray, data: np.ndarray):
+        """Rows of positions, then of velocities, by (q, v), as a sparse array."""
+        both = NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), levels=("position",)), self._bare
+        return rows_by_state(*both, *(self._linear_at(made, t, x, data) for made in both))
+
+    @staticmethod
+    def _linear_at(made: NewtonTables, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
         y = np.concatenate([x, np.zeros(made.n_equations - len(x))])
-        L = _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
-        return rows_of(made, L)
+        return _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
 
     def field(self) -> Operator:
         """The field from the whole matrix."""
