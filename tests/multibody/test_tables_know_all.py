@@ -244,7 +244,8 @@ def test_a_large_mechanism_is_diagnosed_and_what_tables_lack_is_not_recommended(
                          ids=["chain", "balls", "stiff", "plane", "redundant"])  # fmt: skip
 def test_indicators_by_operators_are_those_of_whole_matrices(make, monkeypatch):
     m = make()
-    model, speeds = OperatorModel(m.to_tables(), m.assembly.q, m.assembly.v), np.random.default_rng(1).uniform(-1, 1, len(m.assembly.v))
+    model = OperatorModel(m.to_tables(), m.assembly.q, m.assembly.v)
+    speeds = np.random.default_rng(1).uniform(-1, 1, len(m.assembly.v))
     data = model.data()
     begin = prepare(model, 0.0, m.assembly.q, speeds, data, tol=1e-10, initial="project", hold=None, redundant="minimum-norm")
     x, shared = np.concatenate([begin.q, begin.v]), model.redundancy_of(data)

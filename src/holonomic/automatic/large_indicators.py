@@ -16,7 +16,7 @@ ENOUGH, MOST = 1e-3, 60  # accuracy of eigenvalues and norms; restarts of Arnold
 
 
 def fastest(model, t: float, x: np.ndarray, data: np.ndarray, rows, field: Callable) -> np.ndarray:
-    """The largest eigenvalues of the motion along the constraints, by size; `rows` are independent ones, where some repeat others."""
+    """The largest eigenvalues of the motion along the constraints, by size; `rows` are independent ones, or None: all are."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
     n, tangent = len(x), lambda way: way
