@@ -417,6 +417,12 @@ class TableSystem(Operators):
     def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
         return self._of_fronts(self.collection).rows(t, x, data)
 
+    def sparse_gradients(self, t: float, x: np.ndarray, data: np.ndarray):
+        return self._of_fronts(self.collection).rows_by_state(t, x, data)
+
+    def sparse_mass(self, t: float, x: np.ndarray, data: np.ndarray):
+        return self._of_fronts(self.collection).masses(t, x, data)
+
     @property
     def ratio_tells(self) -> bool:
         c = self.collection
