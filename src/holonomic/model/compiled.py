@@ -27,6 +27,7 @@ from .extra_states import NONE, Extras
 from .function_sets import CompiledFunctions, ModelFile, with_dense_solves
 from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start
+from .played_tapes import LONGEST_COMPILED
 from .system import Ode, System
 from .tape import Tape
 from .watch import Watch, alike
@@ -77,6 +78,7 @@ class Model(ModelBase):
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
+        self._dense_moves: dict[Variant, bool] = {}
         self._look = self._looked()
         self._functions, self._records = self._look.functions, self._look.records
         traced = self._traced
@@ -134,6 +136,16 @@ class Model(ModelBase):
 
             names["structure"] = structure_of(self._traced)
         return names["structure"]
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether what was traced has so many operations that functions of it are played."""
+        names = self._look.names
+        if "length" not in names:
+            from .model_key import length_of
+
+            names["length"] = str(length_of(self._traced))
+        return int(names["length"]) > LONGEST_COMPILED
 
     @property
     def content(self) -> str:
@@ -356,10 +368,22 @@ class Model(ModelBase):
         known = self._functions.values()
         if ((fn,), variant) in self._tables or any(fn in found.addresses for found in known):
             return False
+        if fn.name.startswith("VEL") and self._moves_densely(variant):
+            return False
         if self._kept((fn,), variant):
             return False
         self._looks[fn, variant] = self._looks.get((fn, variant), 0) + 1
         return self._looks[fn, variant] <= MANY_LOOKS
+
+    def _moves_densely(self, variant: Variant) -> bool:
+        """Whether moves onto the rows are loops over dense matrices: their graph is long, what is compiled is not."""
+        if self.nv + self.n_lam <= SMALL or self.is_ode:
+            return False
+        if variant not in self._dense_moves:
+            from .dense_solves import solved_densely
+
+            self._dense_moves[variant] = bool(solved_densely(self._derived(variant), (Fn.VEL_FACTOR,), variant))
+        return self._dense_moves[variant]
 
     def _kept(self, wanted, variant: Variant) -> list[str]:
         """Keys of the compiled sets that have all the wanted functions."""
@@ -469,7 +493,13 @@ class Model(ModelBase):
         return flatten_params(dict(self.system.params or {})).tolist()
 
     def _record(self, wanted: tuple[Fn, ...]) -> ModelFile:
-        """What is known of functions: those that eliminate in an order found from numbers belong to these numbers."""
+        """What is known of functions: those that eliminate in an order found from numbers belong to these numbers.
+
+        Of a long system, whose functions are played, nothing is on disk: to name it takes as long as to trace it.
+        """
+        if self._is_long:
+            name = hashlib.sha256(self.numbers.tobytes()).hexdigest()
+            return self._records.setdefault(name, ModelFile(name, False))
         name = self.content if set(UNROLLED) & set(wanted) else self.structure
         if name not in self._records:
             from . import machine_code
