@@ -18,6 +18,7 @@ class UnderlyingODE(Formulation):
     gives = ("residual",)
     index = 0
     integrates_multipliers = True
+    inverts_mass = True
     references = ("steinbrecher-2003",)
 
     def blocks(self, nq, nv, n_lam, n_position):

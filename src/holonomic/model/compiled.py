@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import IncompatibleMethods
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..native.callbacks import raise_what_was_raised
@@ -35,6 +36,8 @@ from .watch import Watch, alike
 FEW = 16  # sets of functions with events that a model keeps
 # what a run begins with comes from compiled code, first time or not: the graph rounds otherwise
 BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
+WHOLE = (Fn.FIELD, Fn.REFINED, Fn.TERMS, Fn.EQUATIONS)  # functions with all that was traced in them
+LONGEST_WRITTEN = 200_000  # operations up to which they are handed on as data: a quarter of a minute for LLVM
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
 ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes about a second
@@ -138,14 +141,19 @@ class Model(ModelBase):
         return names["structure"]
 
     @property
-    def _is_long(self) -> bool:
+    def is_long(self) -> bool:  # type: ignore[override]
         """Whether what was traced has so many operations that functions of it are played."""
+        return self._length > LONGEST_COMPILED
+
+    @property
+    def _length(self) -> int:
+        """How many operations, symbols and numbers were traced."""
         names = self._look.names
         if "length" not in names:
             from .model_key import length_of
 
             names["length"] = str(length_of(self._traced))
-        return int(names["length"]) > LONGEST_COMPILED
+        return int(names["length"])
 
     @property
     def content(self) -> str:
@@ -237,6 +245,12 @@ class Model(ModelBase):
         """Return what functions compute as plain data, which another process can compile."""
         from .graphs import tapes
 
+        if set(wanted) & set(WHOLE) and self._length > LONGEST_WRITTEN:
+            raise IncompatibleMethods(
+                f"the equations are {self._length} operations, which are played from lists in this process: written out for a GPU, "
+                "another process, a page, an export or double-double they would compile for minutes. Use simulate, Stepper, or "
+                'sweep with on="threads".'
+            )
         really = tuple(dict.fromkeys(self._really(fn, variant) for fn in wanted))
         with collector_paused():
             made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
@@ -476,6 +490,14 @@ class Model(ModelBase):
         return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}{switching}"
 
     @cached_property
+    def couples_all(self) -> bool:  # type: ignore[override]
+        if self.is_ode or self.nv + self.n_lam <= SMALL:
+            return False
+        from .dense_solves import solved_densely
+
+        return bool(solved_densely(self._derived(PLAIN), (Fn.FIELD,), PLAIN))
+
+    @cached_property
     def mass_reads(self) -> tuple[list[int], bool]:
         """Which places of data the mass matrix depends on, and whether it changes with position or time."""
         from .trace import mass_reads
@@ -497,7 +519,7 @@ class Model(ModelBase):
 
         Of a long system, whose functions are played, nothing is on disk: to name it takes as long as to trace it.
         """
-        if self._is_long:
+        if self.is_long:
             name = hashlib.sha256(self.numbers.tobytes()).hexdigest()
             return self._records.setdefault(name, ModelFile(name, False))
         name = self.content if set(UNROLLED) & set(wanted) else self.structure
