@@ -7,11 +7,11 @@ import numpy as np
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from .elimination_order import sparse_order
-from .newton_factors import WEIGHTS, Order, sample_points
+from .newton_factors import MOST_UNKNOWNS, WEIGHTS, Order, sample_points
 from .played_jacobians import MOST_ENTRIES, SweptTape, is_swept
 from .tape import Tape, record
 
-SHORT = 3000  # operations of equations whose Jacobian is derived in any case
+SHORT = 3000  # operations of equations of few unknowns whose Jacobian is derived in any case
 # operations gone back through by all rows together, from which on nothing is derived: compiling takes 75 µs for each of them
 LONGEST_DERIVED = 30_000
 
@@ -23,17 +23,18 @@ def long_equations(request: tuple, wanted) -> LongEquations | None:
     from .graphs import angles_by_parts, graphs
 
     graph = graphs(request[0], (Fn.EQUATIONS,), *request[2:])[Fn.EQUATIONS]
-    tape = angles_by_parts(record(*graph))
-    if len(tape) <= SHORT or not is_swept(tape):
+    tape, width = angles_by_parts(record(*graph)), graph[1].numel()
+    few = width <= MOST_UNKNOWNS
+    if (few and len(tape) <= SHORT) or not is_swept(tape):
         return None
-    swept, width = SweptTape(tape), graph[1].numel()
+    swept = SweptTape(tape)
     found, room = {}, MOST_ENTRIES
     for fn, which in ((Fn.BY_Y, "a"), (Fn.BY_SLOPE, "b")):
         found[fn] = swept.jacobian(which, width, room)
         if found[fn] is None:
             return None
         room -= found[fn].entries
-    if MOST_ENTRIES - room <= LONGEST_DERIVED:
+    if few and MOST_ENTRIES - room <= LONGEST_DERIVED:
         return None
     return LongEquations(tape, width, found)
 
