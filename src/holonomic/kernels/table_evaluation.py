@@ -26,7 +26,7 @@ from .eights import (
 )
 from .elements import BODY, FORCE, ROWS
 from .front_groups import eliminate, way_ahead, way_behind
-from .row_products import diagonal_of, over_weights, times_G_of
+from .row_products import both_of, over_weights, times_G_of
 from .table_products import factored, pulls_of, rows_along, solved, weighed
 
 REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution is refined
@@ -210,8 +210,7 @@ def _rows(head, address, t, data, T, O):
             end = min(groups, begin + some)
             evaluate_kind(head, address, t, T, O, base, begin, end)
             bend_rows(kinds, base, O, by_g, by_rate, begin, end)
-            diagonal_of(kinds, base, weights_of, O, T, head.at_arg, head.at_diagonal, begin, end)
-            times_G_of(kinds, base, O, T, head.at_a, T, head.at_g, T, head.at_arg, True, begin, end)
+            both_of(kinds, base, weights_of, O, T, head.at_a, T, head.at_g, T, head.at_arg, head.at_diagonal, begin, end)
 
 
 @inner
