@@ -332,7 +332,7 @@ class TableSystem(Operators):
     @staticmethod
     def _open(c: Collection, room: SharedRoom) -> None:
         """All contexts of a room are arranged."""
-        room.open()
+        room.open(c)
         c.forget()
 
     @staticmethod
