@@ -76,8 +76,6 @@ def check_tables(job: Job) -> None:
         raise _missing("accelerations from the whole matrix, as friction that follows reactions and bodies without mass need them")
     if program.switches:
         raise _missing("comparisons that steps end on")
-    if c.redundant > 0 or c.redundant_q > 0:
-        raise _missing("rows that repeat others")
     wanted = {Fn[name] for name in _names(job)}
     variant = plan.variant
     lacking = sorted(fn.name for fn in wanted if fn not in HERE)
