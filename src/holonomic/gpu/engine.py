@@ -36,6 +36,7 @@ from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import Members, rows_of
+from .indices import indices_as_they_are
 from .on_device import OnDevice
 from .stiff import MOST_LOOKS, remarks, suspects
 
@@ -171,7 +172,7 @@ _modules: dict[str, Any] = {}
 
 
 def _loaded(text: str):
-    ours = (Path(__file__).with_name("trig.py"), Path(__file__).with_name("inlining.py"), Path(near.__file__))
+    ours = (*(Path(__file__).with_name(f"{name}.py") for name in ("trig", "inlining", "indices")), Path(near.__file__))
     stamp = "".join(path.read_text() for path in ours)
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
@@ -184,7 +185,7 @@ def _loaded(text: str):
             spec.loader.exec_module(module)  # type: ignore[union-attr]
         else:  # nothing can be written here: compiled anew in every process
             space: dict[str, Any] = {"__name__": name}
-            exec(compile(text.replace("cuda.jit(cache=True)", "cuda.jit"), name, "exec"), space)
+            exec(compile(text.replace("cache=True", "cache=False"), name, "exec"), space)
             module = type("module", (), space)
         known = kept and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
         if not known:
@@ -258,7 +259,8 @@ class Batch:
     def _launch(self, n: int, *arguments) -> None:
         with warnings.catch_warnings():  # Numba's remarks on small grids
             warnings.filterwarnings("ignore", message=".*under-utilization.*")
-            self.run[_grid(n)](n, *arguments)
+            with indices_as_they_are():  # it is compiled at its first launch
+                self.run[_grid(n)](n, *arguments)
 
     def _members(self, source: Source) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
         """Starts (unknown, member), own numbers (place, member), and who cannot start."""
