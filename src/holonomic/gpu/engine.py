@@ -31,7 +31,7 @@ from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
 from ..printing.shared_memory import BLOCK
-from ..printing.table_program import check_tables, is_tables, told_of_tables
+from ..printing.table_program import check_tables, is_tables, numbers_of, told_of_tables, too_large
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
@@ -42,6 +42,7 @@ from .stiff import MOST_LOOKS, remarks, suspects
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
+SET_ASIDE = 0.4  # of the memory of the device for what its threads work on
 SHARE = 0.7  # of the free memory of the device that one batch may take
 
 
@@ -95,6 +96,8 @@ class Cuda:
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         check(job)
         source, run = compiled(job)
+        if is_tables(job):
+            self._refuse_large(source)
         most = min(self._most(job), BATCH if source.program.readies else PREPARED)
         waiting = None
         for group in _groups(pieces, most):
@@ -131,6 +134,16 @@ class Cuda:
                 'use on="threads".'
             )
         return int(min(fit, job.count))
+
+    def _refuse_large(self, source: Source) -> None:
+        """Refuse members for which the device cannot set memory aside: it does so for all threads that it may hold."""
+        if _simulated():
+            return
+        device = self.cuda.get_current_device()
+        threads = device.MULTIPROCESSOR_COUNT * device.MAX_THREADS_PER_MULTIPROCESSOR
+        room = int(SET_ASIDE * self.cuda.current_context().get_memory_info()[1] / (8 * threads))
+        if numbers_of(source.program) > room:
+            raise too_large(numbers_of(source.program), room)
 
     def _free(self) -> float:
         return float(self.cuda.current_context().get_memory_info()[0])  # infinite in the simulator
