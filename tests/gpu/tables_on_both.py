@@ -59,6 +59,8 @@ CASES = {
     "rows that repeat others": (lambda: four_bar(3), 0.1, {"params": ROD}),
     "a gear": (lambda: planetary_gear(0.2), 0.1, {"params": {"sun.mass": [1.0, 1.1]}}),
     "states": (warm_arm, 0.1, {"params": ROD}),
+    "by itself": (lambda: rope(14), 0.05, {"params": MASSES, "compile": None}),
+    "by itself as code": (lambda: rope(14), 0.02, {"params": MASSES, "compile": None, "stabilization": h.Projection(metric="mass")}),
     "compiled": (lambda: four_bar(3), 0.1, {"params": ROD, "compile": "now"}),
 }  # fmt: skip
 
@@ -82,7 +84,7 @@ def compared(make, t_end, given):
     }  # fmt: skip
     if not names:
         found["aside"] = gpu.source.engine.aside
-        found["spread"] = float(np.nanmax(np.abs(gpu.q[0, -1] - gpu.q[-1, -1])))
+        found["spread"] = float(np.nanmax(np.abs(gpu.q[0] - gpu.q[-1])))
     if options.get("events"):
         times = [runs.events["low"].t for runs in (cpu, gpu)]
         found["events"] = [len(t) for t in times]

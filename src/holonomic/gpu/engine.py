@@ -42,6 +42,7 @@ from .stiff import MOST_LOOKS, remarks, suspects
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
+TABLES_BEYOND = 24  # rows of a mechanism that runs as tables by itself: to compile all of it takes longer
 SET_ASIDE = 0.4  # of the memory of the device for what its threads work on
 SHARE = 0.7  # of the free memory of the device that one batch may take
 
@@ -80,6 +81,7 @@ class Cuda:
 
     name = "cuda"
     halts = True  # between two batches
+    tables_beyond = TABLES_BEYOND
 
     def __init__(self):
         self.cuda = device()
@@ -92,6 +94,11 @@ class Cuda:
         """Where the whole state of all members is kept."""
         self.hold = True
         return OnDevice(job, self)
+
+    @staticmethod
+    def check(job: Job) -> None:
+        """Refuse what a GPU does not run, naming a way out."""
+        check(job)
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         check(job)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..assembly.collection import Collection
 from ..assembly.table_system import TableSystem
-from ..errors import OK, IncompatibleMethods
+from ..errors import OK, HolonomicError, IncompatibleMethods
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.evaluate import judge_field, may_look, weigh
 from ..kernels.memory import RUN, SIZE
@@ -94,9 +94,9 @@ def _missing(what: str) -> IncompatibleMethods:
     return IncompatibleMethods(f'on="cuda" runs mechanisms as tables without {what}. {WAY_OUT}')
 
 
-def too_large(numbers: int, room: int = ROOM) -> IncompatibleMethods:
+def too_large(numbers: int, room: int = ROOM) -> HolonomicError:
     """A member that does not fit a thread."""
-    return IncompatibleMethods(
+    return HolonomicError(
         f'on="cuda" runs each member of a mechanism as tables in a thread of its own, which has room for {room} numbers here; '
         f'this one needs {numbers}. Use on="threads".'
     )
