@@ -6,12 +6,14 @@ import pytest
 from holonomic import (
     BDF,
     GGL,
+    BackwardEuler,
     GeneralizedAlpha,
     IncompatibleMethods,
     Index1,
     Index2,
     Index3,
     Ode,
+    Overdetermined,
     Projection,
     Radau,
     System,
@@ -146,6 +148,16 @@ def test_runs_are_the_same_either_way(made, integrator, formulation, monkeypatch
     assert one.stats["steps"] == other.stats["steps"]
     np.testing.assert_allclose(other.q[-1], one.q[-1], rtol=0, atol=1e-10)  # the same steps, rounded otherwise
     np.testing.assert_allclose(other.v[-1], one.v[-1], rtol=0, atol=1e-8)
+
+
+def test_more_equations_than_unknowns_go_the_same_way(monkeypatch):
+    runs = []
+    for _ in range(2):
+        system, q, v = rods(2)
+        methods = {"integrator": BackwardEuler(), "formulation": Overdetermined(), "step": 1e-3}
+        runs.append(simulate(system, 0.02, q0=q, v0=v, **methods))
+        take_all_as_long(monkeypatch)
+    np.testing.assert_allclose(runs[1].q[-1], runs[0].q[-1], rtol=0, atol=1e-12)
 
 
 def test_an_ode_goes_the_same_way(monkeypatch):
