@@ -27,7 +27,7 @@ from .differences import attainable_rtol
 from .extra_states import NONE, Extras
 from .function_sets import CompiledFunctions, ModelFile, with_dense_solves
 from .model_base import PLAIN, Held, ModelBase, Variant
-from .newton_factors import UNROLLED, order_at_start
+from .newton_factors import UNROLLED, order_at_start, unrolled
 from .played_tapes import LONGEST_COMPILED
 from .system import Ode, System
 from .tape import Tape
@@ -418,9 +418,13 @@ class Model(ModelBase):
             rest = dict.fromkeys((*(fn for fn in wanted if fn not in instead), *dense.values()))
             request = (request[0], tuple(rest), *request[2:])
         if long is not None:
-            made = tapes(*request)
-            lists = {"pattern": long.pattern, "order": self._pivots_of(long, variant)} if set(UNROLLED) & set(wanted) else None
-            return Recorded({**made, Fn.EQUATIONS: long.tape}, dense, lists, long.jacobians)
+            factors = tuple(fn for fn in UNROLLED if fn in wanted)
+            made, lists = tapes(*request) | {Fn.EQUATIONS: long.tape}, None
+            if factors and long.is_square:
+                lists = {"pattern": long.pattern, "order": self._pivots_of(long, variant)}
+            elif factors:
+                made |= unrolled(long.tape, long.tape, None, factors)  # which say that they do not serve
+            return Recorded(made, dense, lists, long.jacobians)
         order = Remembering(self._pivots_for(variant))
         made = tapes(*request, order=order)
         return Recorded(made, dense, long_elimination(made, order.last), {})

@@ -20,7 +20,7 @@ import functools
 from collections.abc import Callable
 
 from ..graph import nodes
-from ..graph.derivatives import jacobian, jacobian_sparsity, jtimes
+from ..graph.derivatives import jacobian, jacobian_sparsity, jtimes, slopes
 from ..graph.joining import (
     densify,
     diag,
@@ -67,7 +67,7 @@ __all__ = [
     "SX", "Sparsity", "binary", "call", "calls_in", "count", "densify", "depends_on", "det", "diag", "diagcat", "dot",
     "fabs", "fmax", "fmin", "function_of", "horzcat", "if_else", "inv", "is_equal", "jacobian", "jacobian_sparsity", "jtimes",
     "ldl", "ldl_solve", "logic_or", "matrix_of", "mirrored", "norm_2", "norm_fro", "norm_inf", "ones_like", "operations", "qr",
-    "reshape", "row_sums", "solve", "sparsify", "sprank", "substitute", "symvar", "unary", "vec", "vertcat", "vertsplit",
+    "reshape", "row_sums", "slopes", "solve", "sparsify", "sprank", "substitute", "symvar", "unary", "vec", "vertcat", "vertsplit",
     "with_numbers_replaced",
 ]  # fmt: skip
 
