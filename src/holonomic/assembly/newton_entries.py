@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.elements import BODY, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import ACROSS, BY_Q, JACOBIAN, MASS
-from .collection import KindTable
+from .collection import KindTable, fitting
 
 
 class Numbering:
@@ -106,7 +106,7 @@ def entries_of(made) -> list[np.ndarray]:
     found, columns = [], [list(column) for column in zip(*parts, strict=True)]
     parts.clear()
     while columns:  # one goes as the next comes: all entries are the most memory that finding an order takes
-        found.append(np.concatenate(columns.pop(0)))
+        found.append(fitting(columns.pop(0)))
     # rows of constraints: from their numbers to nodes
     for one in (0, 2):
         row = found[one] < 0

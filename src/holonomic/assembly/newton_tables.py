@@ -14,7 +14,7 @@ from ..kernels import body_order
 from ..kernels.elements import BODY, FORCE, LUMP, ROWS, SPEEDS, STATE
 from ..kernels.newton_memory import ACROSS, BY_LAM, JACOBIAN, KIND, LOADED, MASS, NEWTON, TELLS
 from ..kernels.saddle_fronts import BITS, BY_SLOPE, HEAD, PLAIN, WIDEST
-from .collection import Collection, Context
+from .collection import Collection, Context, fitting
 from .newton_entries import entries_of
 from .newton_kinds import VELOCITY, Levels
 from .saddle_order import saddle_order
@@ -227,12 +227,9 @@ class NewtonTables:
         row_node, row_in, col_node, col_in, what, source, turn = self._entries()
         heights, n_lumps, n_nodes = self.heights, self.c.n_lumps, len(self.heights)
         freedom, held = self._held(L)
-        low, high = np.minimum(row_node, col_node), np.maximum(row_node, col_node)
-        keys = np.sort((low * n_nodes + high)[low < high])
-        keys = keys[np.diff(keys, prepend=-1) > 0]  # not np.unique, whose hashes take longer
         waiting = np.zeros(n_nodes, dtype=bool)
         waiting[n_lumps + self.node_of[: self.n_lam][self.waits]] = True
-        order = saddle_order(self.orders, np.stack(np.divmod(keys, n_nodes), axis=1), freedom, held, waiting)
+        order = saddle_order(self.orders, _pairs(row_node, col_node, n_nodes), freedom, held, waiting)
         when, fronts = order.when, len(order.own_first) - 1
         # nodes of each front, its own first; how many variables these have, and where they stand in it
         n_own, n_border = np.diff(order.own_first), np.diff(order.border_first)
@@ -274,21 +271,42 @@ class NewtonTables:
             raise MemoryError(f"a front of {largest} variables")
         # entries go to the front in which the first of their nodes goes
         front_of = np.minimum(when[row_node], when[col_node])
-        local_row, local_col = inside(front_of, row_node) + row_in, inside(front_of, col_node) + col_in
-        kind = np.where(what <= 1, 0, what - 1)  # constant in q, by q, by coordinates that turn
-        order = np.lexsort((source, kind, front_of))
-        flag = np.where(what == 1, BY_SLOPE, PLAIN)
-        packed = (((source << BITS | local_row) << BITS | local_col) << 1 | flag)[order]
-        counts = np.zeros((fronts, 3), dtype=np.int64)
-        np.add.at(counts, (front_of, kind), 1)
+        local = [fitting([inside(front_of, node) + place]) for node, place in ((row_node, row_in), (col_node, col_in))]
+        del row_node, row_in, col_node, col_in  # there are many entries: what is not needed makes room for what comes
+        packed, turning, counts = _by_front(fitting([front_of]), fronts, local, what, source, turn)
         words[:, 3] = np.concatenate([[0], np.cumsum(counts.sum(axis=1))[:-1]])
         words[:, 4:7] = counts
         words[:, 11] = np.concatenate([[0], np.cumsum(counts[:, 2])[:-1]])
         own = partial(made.hold, shared=False)  # of other orders that are tried they would be kept
         head.heads, head.fronts, head.names = own(words), fronts, own(names)
-        head.entries, head.entry_turns = own(packed), own(turn[order][kind[order] == 2])
+        head.entries, head.entry_turns = own(packed), own(turning)
         head.children, head.panels, head.left, head.largest = own(children), panel, free, largest
         self.panels, self.words, self.names = panel, words, names
+
+
+def _pairs(one: np.ndarray, other: np.ndarray, n_nodes: int) -> np.ndarray:
+    """Nodes that are coupled with each other, the smaller one first; each pair once."""
+    apart = one != other
+    one, other = one[apart], other[apart]
+    keys = np.sort(np.minimum(one, other).astype(np.int64) * n_nodes + np.maximum(one, other))
+    keys = keys[np.diff(keys, prepend=-1) > 0]  # not np.unique, whose hashes take longer
+    return np.stack(np.divmod(keys, n_nodes), axis=1)
+
+
+def _by_front(
+    front_of: np.ndarray, fronts: int, local: list[np.ndarray], what: np.ndarray, source: np.ndarray, turn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries front by front, as `saddle_fronts` reads them; rows of N of those that turn; how many of each kind fronts have."""
+    kind = np.where(what <= 1, 0, what - 1).astype(np.int32)  # constant in q, by q, by coordinates that turn
+    order = np.lexsort((source, kind, front_of))
+    packed = source[order].astype(np.int64)
+    for each in local:
+        packed <<= BITS
+        packed |= each[order]
+    packed <<= 1
+    packed |= np.where(what == 1, BY_SLOPE, PLAIN)[order]
+    counts = np.bincount(3 * front_of.astype(np.int64) + kind, minlength=3 * fronts).reshape(-1, 3)
+    return packed, turn[order][kind[order] == 2], counts
 
 
 def _runs(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
