@@ -46,7 +46,7 @@ def _parts(T, at_g, at_lam, at_diagonal, i):
 
 @leaf
 def look_at_rest(kinds, base, T, at_r, at_g, at_lam, at_diagonal, at_most, begin, end):
-    """Note the largest parts of rows in some groups of a kind, at `at_most`, and by how much the rest, r, is more than `REFINED` of them.
+    """Note the largest parts of rows in some groups of a kind, at `at_most`, and what of r is more than `REFINED` of its.
 
     Of eight rows side by side; behind both stands a sum that is NaN where a row is.
     """
