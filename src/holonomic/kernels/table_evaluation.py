@@ -34,8 +34,8 @@ MOST_REFINEMENTS = 12
 CANCELLED = 1e-3  # of the largest M⁻¹ f, that rows are measured by where G M⁻¹ f + γ and λ are next to nothing: in free fall
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
 NO_PARTS = 1e-2  # of the largest parts of a row, by which all are measured that have hardly any
-BLOCK, FRONTS = 8, 16  # groups of elements, and of fronts, that are worked on before the next function reads what they wrote
-NEAR = 500_000  # numbers of room up to which these stay near; beyond, loops over all are faster: what they need comes in order
+BLOCK, FRONTS = 16, 32  # groups of elements, and of fronts, that are worked on before the next function reads what they wrote
+NEAR = 5_000_000  # numbers of room up to which these stay near; beyond, loops over all are faster: what they need comes in order
 
 
 @inner
@@ -46,7 +46,7 @@ def _parts(T, at_g, at_lam, at_diagonal, i):
 
 @leaf
 def look_at_rest(kinds, base, T, at_r, at_g, at_lam, at_diagonal, at_most, begin, end):
-    """Note the largest parts of rows in some groups of a kind, at `at_most`, and by how much the rest, r, is more than `REFINED` of them.
+    """Note the largest parts of rows in some groups of a kind, at `at_most`, and what of r is more than `REFINED` of its.
 
     Of eight rows side by side; behind both stands a sum that is NaN where a row is.
     """
