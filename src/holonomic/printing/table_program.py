@@ -121,7 +121,7 @@ def table_program_of(job: Job) -> TableProgram:
     system, own = plan.model.system, own_places(job)
     tables = TableWords(system.collection, own, len(job.data), len(SIZE.fields))
     written = tables.contexts(_contexts(system.collection))
-    checks = can_ready(job) and not program.model.n_invariants  # what these are at the start, the processor finds out
+    checks = can_ready(job) and (not program.model.n_invariants or kept_values(job) is not None)
     readies = checks or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     size = _sizes(job, written)
     for k, name in enumerate(SIZE.fields):
@@ -276,6 +276,20 @@ def _settling(name: str, text: str) -> str:
         copies = [f"    out[at_out + {i}] = data[at_data + {i}]\n" for i in range(int(text.split()[0]))]
         return f"def {name}({head}):\n" + ("".join(copies) or "    return\n")
     return python_source(Tape.from_text(text), name, head, lambda _, i: f"data[at_data + {i}]", "out[at_out + {}]", "sincos")
+
+
+def kept_values(job: Job) -> np.ndarray | None:
+    """What invariants, lengths of quaternions, are at the start of all members; None: the processor finds out for each."""
+    model = job.plan.model
+    kept = slice(model.data_places["invariants"].start, model.data_places["invariants"].start + model.n_invariants)
+    if job.initial == "free":
+        return job.data[kept]
+    if len(job.q0) > 1 or len(job.v0) > 1:
+        return None
+    data = job.data.copy()
+    data[kept] = 0.0
+    x = np.concatenate([job.q0[0], job.v0[0]])
+    return model.evaluate(Fn.RESIDUAL, job.t0, x, x, data)[model.n_constraints : model.n_constraints + model.n_invariants]
 
 
 def told_of_tables(job: Job, program: MemberProgram) -> tuple[np.ndarray, ...]:
