@@ -209,7 +209,9 @@ def _loaded(text: str):
             module = type("module", (), space)
         known = kept and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
         if not known:
-            notice("compiling for the GPU, once per model and methods (10 to 20 s) ...")
+            of_kinds, of_model = "all mechanisms of these kinds and methods (a minute)", "this model and its methods (10 to 60 s)"
+            once = of_kinds if "@kernel(" in text else of_model
+            notice(f"compiling for the GPU, once for {once} ...")
         _modules[name] = module
     return _modules[name].run
 
