@@ -76,7 +76,8 @@ def check_tables(job: Job) -> None:
         raise too_large(least)
     if c.whole:
         raise _missing(
-            "accelerations from the whole matrix, as friction that follows reactions and bodies without mass need them"
+            "accelerations from the whole matrix, which friction that follows reactions, bodies without mass and masses far "
+            "apart need"
         )
     if any(function.calls for table in c.tables for function in table.kind.functions.values()):
         raise _missing("functions of outside, whose code is for the processor")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-# words of a context
+# words of a context: coordinates, velocities, its rows, position rows of the model, columns, entries of its factors, rows that
+# repeat others (-1: not known); address of the ends of elements at lumps, and how many; of two words for each pivot, place of its
+# column and address of what is below it; of the model's number of each row, and of each column; of the places in data of the
+# metric of each column; places of its factors in what is shared, and of the gains of a stabilization in data; then places in room,
+# and, of factors that are written out, places in these: rows, W⁻¹ behind the rows, L
 HEAD = (
     "N_Q", "N_V", "N_ROWS", "N_POSITION", "N_COLUMNS", "N_ENTRIES", "REDUNDANT", "TOUCHES", "N_TOUCHES", "POINTS", "ROW_ORDER",
     "COLUMN_ORDER", "METRIC", "FACTORS", "GAINS", "AT_F", "AT_A", "AT_B", "AT_G", "AT_LAM", "AT_R", "AT_DIAGONAL", "AT_LINE",
