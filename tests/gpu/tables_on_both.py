@@ -13,12 +13,12 @@ os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")  # 0: a real GPU
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+from tests.multibody.machines import four_bar, planetary_gear, slider_crank
+from tests.multibody.test_tables import ball_chain, warm_arm
 
 import holonomic as h
 from holonomic.gpu import engine
 from holonomic.multibody import Mechanism
-from tests.multibody.machines import four_bar, planetary_gear, slider_crank
-from tests.multibody.test_tables import ball_chain, warm_arm
 
 warnings.simplefilter("ignore")
 
@@ -60,7 +60,9 @@ CASES = {
     "a gear": (lambda: planetary_gear(0.2), 0.1, {"params": {"sun.mass": [1.0, 1.1]}}),
     "states": (warm_arm, 0.1, {"params": ROD}),
     "by itself": (lambda: rope(14), 0.05, {"params": MASSES, "compile": None}),
-    "by itself as code": (lambda: rope(14), 0.02, {"params": MASSES, "compile": None, "stabilization": h.Projection(metric="mass")}),
+    "by itself as code": (
+        lambda: rope(14), 0.02, {"params": MASSES, "compile": None, "stabilization": h.Projection(metric="mass")},
+    ),
     "compiled": (lambda: four_bar(3), 0.1, {"params": ROD, "compile": "now"}),
 }  # fmt: skip
 
@@ -68,7 +70,7 @@ CASES = {
 def compared(make, t_end, given):
     """Both engines' states, and what else has to agree."""
     m = make()
-    options = {"compile": "never", "integrator": h.RK45(), "rtol": 1e-6, "save_at": 4, "progress": False} | given
+    options: dict = {"compile": "never", "integrator": h.RK45(), "rtol": 1e-6, "save_at": 4, "progress": False} | given
     if "first mass" in options["params"]:
         name = next(name for name in m.params if name.endswith("mass"))
         options["params"] = {name: options["params"]["first mass"] * m.params[name]}

@@ -16,7 +16,7 @@ pytest.importorskip("numba_cuda", reason="needs the extra gpu")
 REFUSED = {
     "a large one": r"has room for 16384 numbers here; this one needs 1[67]\d\d\d\. Use on=\"threads\"",
     "a huge one": r"has room for 16384 numbers here; this one needs 120000\. Use on=\"threads\"",
-    "friction": r"without accelerations from the whole matrix, as friction .*\. Use compile=\"now\", or on=\"threads\"",
+    "friction": r"without accelerations from the whole matrix, which friction .* need\. Use compile=\"now\", or on=\"threads\"",
     "metric": r"without what Projection\(metric='mass'\) with RK45\(\) asks for\. Use compile=\"now\"",
     "half-explicit": r"without what Projection\(\) with PHEM56\(\) asks for\. Use compile=\"now\"",
     "implicit": r"on=\"cuda\" runs explicit integrators",

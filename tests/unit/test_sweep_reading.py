@@ -180,6 +180,7 @@ class Interrupted:
     """An engine that is stopped after two chunks."""
 
     name, halts, whole = "test", False, Whole
+    tables_beyond = None
 
     def __init__(self, problem):
         self.problem = problem

@@ -31,7 +31,7 @@ from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
 from ..printing.shared_memory import BLOCK
-from ..printing.table_program import check_tables, is_tables, numbers_of, told_of_tables, too_large
+from ..printing.table_program import check_tables, is_tables, kept_values, numbers_of, told_of_tables, too_large
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
@@ -181,7 +181,7 @@ def check(job: Job) -> None:
 def compiled(job: Job) -> tuple[Source, Any]:
     """Return the program of a job, compiled at its first launch and kept on disk."""
     kept = job.plan.on_gpu
-    key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0], narrow_counters(job))
+    key = (own_places(job), job.initial, bool(job.held.any()), job.shape[0], narrow_counters(job), len(job.q0) == 1 == len(job.v0))
     if key not in kept:
         source = source_of(job)
         kept[key] = source, _loaded(source.text)
@@ -209,7 +209,9 @@ def _loaded(text: str):
             module = type("module", (), space)
         known = kept and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
         if not known:
-            notice("compiling for the GPU, once per model and methods (10 to 20 s) ...")
+            of_kinds, of_model = "all mechanisms of these kinds and methods (a minute)", "this model and its methods (10 to 60 s)"
+            once = of_kinds if "@kernel(" in text else of_model
+            notice(f"compiling for the GPU, once for {once} ...")
         _modules[name] = module
     return _modules[name].run
 
@@ -295,6 +297,9 @@ class Batch:
                 columns = values[first:last].reshape(last - first, -1)
                 for i, place in enumerate(range(job.places[name].start, job.places[name].stop)):
                     own[row[place]] = columns[:, i]
+            if is_tables(job) and job.program.model.n_invariants:
+                at = job.program.model.at_invariants
+                own[row[at] : row[at] + job.program.model.n_invariants] = kept_values(job)[:, None]
             return np.ascontiguousarray(starts.T), own, self._refused()
         members = job.members(first, last)
         own = members.data[:, list(source.program.own)].T if source.program.own else np.zeros((1, last - first))

@@ -69,9 +69,10 @@ def _entry(job: Job, program: MemberProgram, shared: SharedFields) -> str:
     tables = isinstance(program, TableProgram)  # their sizes are told to the program
     times, nx, nk = ("save_t.shape[0]", "OUT_X.shape[1]", "OUT_K.shape[1]") if tables else job.shape
     given = {
-        "model_data": "(common, OWN[:, m], words, room)" if tables else "(common, OWN[:, m])", "method_sp": "sp", "scale_atol": "atol", "tables_stops": "stops",
-        "record_t": "save_t", "record_x": "OUT_X[:, :, m]", "record_k": "OUT_K[:, :, m]", "record_save_t": "save_t",
-        "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
+        "model_data": f"(common, OWN[:, m]{', words, room' if tables else ''})", "method_sp": "sp",
+        "scale_atol": "atol", "tables_stops": "stops", "record_t": "save_t", "record_x": "OUT_X[:, :, m]",
+        "record_k": "OUT_K[:, :, m]", "record_save_t": "save_t", "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T",
+        "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
     }  # fmt: skip
     lines = [
         f"@kernel(cache=True, registers={REGISTERS})" if tables else "@cuda.jit(cache=True)",

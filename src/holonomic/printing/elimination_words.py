@@ -14,7 +14,7 @@ Element = tuple[int, int]  # number of its part, and in it
 
 
 @dataclass(frozen=True)
-class Elimination:
+class EliminationOrder:
     """Rows in the order of pivots, and their lower triangle, column by column.
 
     Attributes
@@ -51,7 +51,7 @@ class Elimination:
         return found
 
 
-def eliminated(elements: list[tuple[int, int, int, np.ndarray]]) -> Elimination:
+def eliminated(elements: list[tuple[int, int, int, np.ndarray]]) -> EliminationOrder:
     """Find an order for elements: number of their part and in it, rows, lumps at their ends."""
     at_lump: dict[int, list[int]] = {}
     for node, (_, _, _, ends) in enumerate(elements):
@@ -90,4 +90,4 @@ def eliminated(elements: list[tuple[int, int, int, np.ndarray]]) -> Elimination:
         k, e, _, ends = elements[node]
         for end, lump in enumerate(ends.tolist()):
             touches.setdefault(lump, []).append((k, e, end))
-    return Elimination(at, {elements[node][:2]: starts[node] for node in order}, place, below, touches)
+    return EliminationOrder(at, {elements[node][:2]: starts[node] for node in order}, place, below, touches)

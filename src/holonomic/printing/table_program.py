@@ -32,7 +32,7 @@ from .one_member import MemberProgram, bound_of, can_ready, local_of, model_sour
 from .ready import ready
 from .specialize import Specializer
 from .table_member import factor_rows, field, residual, solve_rows, tangent_rows
-from .table_words import Asked, ContextTables, TableWords, shapes_of
+from .table_words import ContextTables, TableWords, WantedContext, shapes_of
 
 ROOM = 1 << 14  # numbers of a member: 128 kB, and a GPU holds a quarter of a million members at once
 STEADY = (
@@ -69,11 +69,16 @@ def check_tables(job: Job) -> None:
     """Refuse what the program of tables does not have, naming a way out."""
     program, plan = job.program, job.plan
     c = plan.model.system.collection
-    least = program.size.nx * (program.integrator.rows + 3)  # of the stages alone: words of large mechanisms are not written
+    least = program.size.nx * (
+        program.integrator.rows + 3
+    )  # of the stages alone: words of large mechanisms are not written
     if least > ROOM:
         raise too_large(least)
     if c.whole:
-        raise _missing("accelerations from the whole matrix, as friction that follows reactions and bodies without mass need them")
+        raise _missing(
+            "accelerations from the whole matrix, which friction that follows reactions, bodies without mass and masses far "
+            "apart need"
+        )
     if any(function.calls for table in c.tables for function in table.kind.functions.values()):
         raise _missing("functions of outside, whose code is for the processor")
     if program.switches:
@@ -121,7 +126,7 @@ def table_program_of(job: Job) -> TableProgram:
     system, own = plan.model.system, own_places(job)
     tables = TableWords(system.collection, own, len(job.data), len(SIZE.fields))
     written = tables.contexts(_contexts(system.collection))
-    checks = can_ready(job) and not program.model.n_invariants  # what these are at the start, the processor finds out
+    checks = can_ready(job) and (not program.model.n_invariants or kept_values(job) is not None)
     readies = checks or (program.model.n_lam == 0 and program.model.n_invariants == 0)
     size = _sizes(job, written)
     for k, name in enumerate(SIZE.fields):
@@ -147,17 +152,17 @@ def table_program_of(job: Job) -> TableProgram:
     return TableProgram(models, tuple(writer.functions), tuple(calls), local, own, (), readies, tables)
 
 
-def _contexts(c: Collection) -> dict[str, Asked]:
+def _contexts(c: Collection) -> dict[str, WantedContext]:
     """What is arranged; POS where position rows have other columns than velocity rows."""
     rows = [(table, "main") for table in c.of(ROWS, SPEEDS)]
     norms = [] if c.norms is None else [(c.norms, "position")]
     found = {
-        "FIELD": Asked([(table, "main") for table in c.of(BODY, STATE, FORCE, ROWS, SPEEDS)], "mass"),
-        "RESIDUAL": Asked([*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms]),
-        "VEL": Asked(rows, "metric"),
+        "FIELD": WantedContext([(table, "main") for table in c.of(BODY, STATE, FORCE, ROWS, SPEEDS)], "mass"),
+        "RESIDUAL": WantedContext([*((table, "rows") for table in c.of(ROWS, SPEEDS)), *norms]),
+        "VEL": WantedContext(rows, "metric"),
     }
     if TableSystem._own_positions(c):
-        found["POS"] = Asked(TableSystem._rows_by_q(c), "metric", by_q=True)
+        found["POS"] = WantedContext(TableSystem._rows_by_q(c), "metric", by_q=True)
     return found
 
 
@@ -275,7 +280,25 @@ def _settling(name: str, text: str) -> str:
     if text.endswith(" numbers"):
         copies = [f"    out[at_out + {i}] = data[at_data + {i}]\n" for i in range(int(text.split()[0]))]
         return f"def {name}({head}):\n" + ("".join(copies) or "    return\n")
-    return python_source(Tape.from_text(text), name, head, lambda _, i: f"data[at_data + {i}]", "out[at_out + {}]", "sincos")
+    return python_source(
+        Tape.from_text(text), name, head, lambda _, i: f"data[at_data + {i}]", "out[at_out + {}]", "sincos"
+    )
+
+
+def kept_values(job: Job) -> np.ndarray | None:
+    """What invariants, lengths of quaternions, are at the start of all members; None: the processor finds out for each."""
+    model = job.plan.model
+    kept = slice(model.data_places["invariants"].start, model.data_places["invariants"].start + model.n_invariants)
+    if job.initial == "free":
+        return job.data[kept]
+    if len(job.q0) > 1 or len(job.v0) > 1:
+        return None
+    data = job.data.copy()
+    data[kept] = 0.0
+    x = np.concatenate([job.q0[0], job.v0[0]])
+    return model.evaluate(Fn.RESIDUAL, job.t0, x, x, data)[
+        model.n_constraints : model.n_constraints + model.n_invariants
+    ]
 
 
 def told_of_tables(job: Job, program: MemberProgram) -> tuple[np.ndarray, ...]:

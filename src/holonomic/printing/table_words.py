@@ -12,12 +12,12 @@ from ..assembly.collection import Collection, KindTable
 from ..assembly.kinds import Function
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, SPEEDS, STATE
 from ..model.tape import Tape
-from .elimination_words import Elimination, eliminated
-from .table_member import HEAD, NONE, PART
+from .elimination_words import EliminationOrder, eliminated
 from .tape_passes import evaluate
+from .word_places import HEAD, NONE, PART
 
 
-class Shape(NamedTuple):
+class KindShape(NamedTuple):
     """What is known of a kind of elements wherever it stands; equal shapes run the same code."""
 
     what: int
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
         return (BODY, STATE, FORCE, ROWS, SPEEDS, NORMS).index(self.what), *map(repr, self)
 
 
-class Asked(NamedTuple):
+class WantedContext(NamedTuple):
     """A context that is wanted: kinds with the functions that are called, and what is eliminated.
 
     `weights`: "mass" where bodies give W⁻¹, "metric" where it is that of projections, and factors are written out; None: there is
@@ -54,10 +54,10 @@ class Asked(NamedTuple):
     by_q: bool = False
 
 
-class Part:
+class AlikeElements:
     """All elements of one shape in a context."""
 
-    def __init__(self, shape: Shape, function: Function):
+    def __init__(self, shape: KindShape, function: Function):
         self.shape, self.function = shape, function
         self.ends: list[np.ndarray] = []  # lumps, of each element
         self.sources: list[np.ndarray] = []  # places in data
@@ -73,7 +73,7 @@ class Part:
 class ContextTables(NamedTuple):
     """One context: its parts in order, where its words begin, and how long its factors are."""
 
-    parts: list[Part]
+    parts: list[AlikeElements]
     head: int
     length: int
 
@@ -82,18 +82,18 @@ class ContextTables(NamedTuple):
         return self.head + len(HEAD)
 
 
-def parts_of(c: Collection, tables: Sequence[tuple[KindTable, str]], by_q: bool) -> list[Part]:
+def parts_of(c: Collection, tables: Sequence[tuple[KindTable, str]], by_q: bool) -> list[AlikeElements]:
     """Elements by their shapes."""
-    found: dict[Shape, Part] = {}
+    found: dict[KindShape, AlikeElements] = {}
     for table, name in tables:
         kind, function = table.kind, table.kind.function(name)
         ends = tuple(_widths(c, lump) for lump in table.ends[0].tolist())
         settling, main = function.tapes
-        shape = Shape(
+        shape = KindShape(
             kind.what, ends, by_q, kind.rows, bool(kind.full), bool(kind.rates), kind.own, function.length, main.text(),
             "" if settling is None else settling.text(),
         )  # fmt: skip
-        found.setdefault(shape, Part(shape, function)).add(table, c.places(table, function))
+        found.setdefault(shape, AlikeElements(shape, function)).add(table, c.places(table, function))
     return sorted(found.values(), key=lambda part: part.shape.order)
 
 
@@ -150,7 +150,7 @@ class TableWords:
             self.words[place] = self.c.redundant_q if by_q else self.c.redundant
         return np.array(self.words, dtype=np.int32)
 
-    def contexts(self, asked: Mapping[str, Asked]) -> dict[str, ContextTables]:
+    def contexts(self, asked: Mapping[str, WantedContext]) -> dict[str, ContextTables]:
         """Write contexts, all their heads first: programs know these by their places."""
         found: dict[str, ContextTables] = {}
         for name, each in asked.items():
@@ -158,7 +158,7 @@ class TableWords:
             self.words += [0] * (len(HEAD) + PART * len(found[name].parts))
         return {name: self._written(found[name], each) for name, each in asked.items()}
 
-    def _written(self, context: ContextTables, asked: Asked) -> ContextTables:
+    def _written(self, context: ContextTables, asked: WantedContext) -> ContextTables:
         """Write a context, and return it with the length of its factors."""
         c, parts, by_q, weights = self.c, context.parts, asked.by_q, asked.weights
         head: dict[str, int] = {"N_Q": c.nq * c.n_bodies + c.n_states, "N_V": c.nv * c.n_bodies, "GAINS": c.at_gains}
@@ -182,7 +182,9 @@ class TableWords:
             "AT_F": columns, "AT_A": columns, "AT_B": columns, "AT_G": n, "AT_LAM": n, "AT_R": n, "AT_DIAGONAL": n, "AT_LINE": line,
             "GIVEN": given, "SETTLED": settled, "AT_O": writes[-1], "AT_L": found.n_entries,
         }  # fmt: skip
-        if weights == "metric":  # of what is written out, places behind ρ and the lengths of the rows; W⁻¹ stands behind the rows
+        if (
+            weights == "metric"
+        ):  # of what is written out, places behind ρ and the lengths of the rows; W⁻¹ stands behind the rows
             del sizes["AT_O"], sizes["AT_L"]
             head |= {"AT_O": 1 + n, "AT_W": writes[-1], "AT_L": 1 + n + writes[-1] + columns}
             context = context._replace(length=1 + n + writes[-1] + columns + found.n_entries)
@@ -224,7 +226,7 @@ class TableWords:
         each = c.nq if by_q else c.nv
         return [each * body + i for body in c.lumps[lump] for i in range(each)]
 
-    def _places(self, part: Part) -> list[int]:
+    def _places(self, part: AlikeElements) -> list[int]:
         """Places in x of the arguments of all elements: q of the ends, then v of the ends."""
         c, found = self.c, []
         nq = c.nq * c.n_bodies + c.n_states
@@ -238,7 +240,7 @@ class TableWords:
         """How a place in data is written down: as it is, or, where it is of a member's own, below -1."""
         return place if place not in self.own else -2 - self.own[place]
 
-    def _numbers(self, part: Part) -> int:
+    def _numbers(self, part: AlikeElements) -> int:
         """Where the numbers of all elements stand: in what is shared, or, below zero, what they are to be made of."""
         found, settling = [], part.function.tapes[0]
         for sources in part.sources:
@@ -253,7 +255,7 @@ class TableWords:
             found.append(self._known[key])
         return self._new(found)
 
-    def _list(self, key: tuple, part: Part, values: list[int]) -> int:
+    def _list(self, key: tuple, part: AlikeElements, values: list[int]) -> int:
         """Words that may be there already."""
         known = (*key, tuple(values))
         if known not in self._known:
@@ -265,7 +267,7 @@ class TableWords:
         return len(self.words) - len(values)
 
     def _elimination(
-        self, context: ContextTables, found: Elimination, writes: list[int], starts: list[int], at_W: int | None
+        self, context: ContextTables, found: EliminationOrder, writes: list[int], starts: list[int], at_W: int | None
     ) -> dict[str, int]:
         """Words of the elimination: what is added where, and what pivots do."""
         parts = context.parts

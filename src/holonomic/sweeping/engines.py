@@ -33,6 +33,7 @@ class Threads:
     """Run pieces side by side on threads."""
 
     name, halts, whole = "threads", True, Whole
+    tables_beyond = None
 
     def __init__(self, workers: int | None = None):
         self.workers = workers or os.cpu_count() or 1
@@ -56,6 +57,7 @@ class Futures:
     """Run pieces on an executor: processes of this machine, or of others through MPI."""
 
     name, halts, whole = "executor", True, Whole
+    tables_beyond = None
 
     def __init__(self, executor: Executor):
         self.executor = executor
@@ -80,6 +82,7 @@ class Dask:
     """Run pieces on a Dask cluster; it starts anew what a dead worker was doing, and uses workers that join late."""
 
     name, halts, whole = "dask", False, Whole
+    tables_beyond = None
 
     def __init__(self, client):
         if client.asynchronous:

@@ -201,5 +201,6 @@ class Engine(Protocol):
     name: str  # in words: where members run
     halts: bool  # whether it looks at job.halt and ends; otherwise Ctrl-C is thrown into it
     whole: Callable[[Job], Any]  # where the whole states of all members are kept: in this process, or in memory of its own
+    tables_beyond: int | None  # rows of a mechanism that it runs as tables by itself, and then has `check`; None: it does not
 
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]: ...

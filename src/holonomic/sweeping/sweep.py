@@ -133,7 +133,7 @@ def sweep(
     redundant : {None, "minimum-norm", "drop"}
         What to do about redundant constraint rows; they are the same for all members.
     compile : {None, "now", "never"}
-        As what a Mechanism runs, as for `simulate`. Tables run on threads alone.
+        As what a Mechanism runs, as for `simulate`. Tables run on threads and on a GPU, there by themselves beyond 24 rows.
     store : path, optional
         Stream the results to a Zarr group of this name (extra `store`), in bounded memory. Finished chunks survive
         whatever happens to the process.
@@ -222,7 +222,7 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
 
 def how_elsewhere(engine: Engine, system) -> str:
     """What a system runs as where it is not said, on other engines than threads: tables are memory of this process, or a GPU's."""
-    beyond = getattr(engine, "tables_beyond", None)
+    beyond = engine.tables_beyond
     return "never" if beyond is not None and isinstance(system, Assembling) and system.n_rows > beyond else "now"
 
 
