@@ -27,6 +27,7 @@ from .starting.roots import take_root
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LARGE = 600  # velocities, from which on the operators of tables are asked where there are no matrices of the whole system
 POINTS = 60  # of a run at which indicators are drawn
 
 
@@ -174,11 +175,12 @@ def diagnose(
     given = GivenStart(q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0, initial, hold)
     what, (system, t0, t1, q, v, extras, _) = system, opened("diagnose", system, t_end, given, by_size=True, endless=True)
     model = traced_model(system, q, v, t0, extras, _refusal)
-    if not model.has_terms and isinstance(what, Assembling):  # then it is compiled, however large it is
+    large = not model.has_terms and model.nv > LARGE and model.system.along_mass is not None
+    if not model.has_terms and not large and isinstance(what, Assembling):  # then it is compiled
         given = given._replace(compile="now")
         system, t0, t1, q, v, extras, _ = opened("diagnose", what, t_end, given, endless=True)
         model = traced_model(system, q, v, t0, extras, _refusal)
-    if not model.has_terms:
+    if not model.has_terms and not large:
         raise IncompatibleMethods(
             f"diagnose looks at matrices of the whole system, which {model.name} does not offer{model.system.without_terms}. Use "
             "simulate: it says by itself where a run is stiff, or near a singular position."

@@ -27,6 +27,7 @@ from .arguments import (
 )
 from .automatic.decide import Choosing
 from .errors import BadArgument, IncompatibleMethods
+from .model.collector_pause import collector_paused
 from .model.input_tables import InputTables
 from .model.operators import Operators
 from .planning.reuse import UntraceableEvent, as_python, model_of, plan_of
@@ -317,16 +318,17 @@ def _simulated(
         inputs = InputTables(model)
     else:
         inputs, sampling = _driven(model, asked, t0, t1)
-    begin, choice, data, lam0 = consistent_start(model, here, choice, inputs, forward)
-    pairs = choice.precision != DOUBLE
-    plan_for = lambda other: plan_of(model, other, watched, begin.rows, not pairs)
-    plan = plan_for(choice)
-    choosing = None
-    compiled = not model.interpreted and (model.dense or model.formulations)
-    if choice.integrator_open and not pairs and compiled and initial != "free":
-        others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
-        choosing = Choosing(model, others, choice, t1, plan_for)
-        plan = choosing.likely(plan)
+    with collector_paused():  # a large model leaves millions of nodes, which nobody drops here
+        begin, choice, data, lam0 = consistent_start(model, here, choice, inputs, forward)
+        pairs = choice.precision != DOUBLE
+        plan_for = lambda other: plan_of(model, other, watched, begin.rows, not pairs)
+        plan = plan_for(choice)
+        choosing = None
+        compiled = not model.interpreted and (model.dense or model.formulations)
+        if choice.integrator_open and not pairs and compiled and initial != "free":
+            others = {"formulation": asked.formulation, "stabilization": asked.stabilization}
+            choosing = Choosing(model, others, choice, t1, plan_for)
+            plan = choosing.likely(plan)
     data, z0 = filled_data(plan, begin, data, t0, initial == "free", forward)
     keeping = None
     if asked.names_to_keep is not None or asked.store is not None:

@@ -1,4 +1,4 @@
-"""Formulations with accelerations among the unknowns of tables: projected invariants of the kinds Pb and Pc, and the overdetermined form."""
+"""Formulations with accelerations among the unknowns of tables: projected invariants Pb and Pc, and the overdetermined form."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,8 @@ def test_newtons_matrix_of_projected_invariants_is_exact(formulation, name):
         scales = np.concatenate([np.full(len(kind), largest(kind)) for kind in np.split(solved, np.cumsum(sizes)[:-1])])
         assert factors[0] == 1.0  # growth
         assert largest((J @ solved - r) / (np.abs(J) @ scales + np.abs(r))) < 1e-9  # differences are known to 1e-12, see index 1
-    L, moving, shown = tables.evaluate(Fn.LINEARIZED, 0.3, y, slope, data, variant), tables.nq + tables.nv, tables.n_lam + tables.n_constraints
+    moving, shown = tables.nq + tables.nv, tables.n_lam + tables.n_constraints
+    L = tables.evaluate(Fn.LINEARIZED, 0.3, y, slope, data, variant)
     lengths = tables.evaluate(Fn.GRADIENTS, 0.0, L, np.zeros(1), data, variant)[moving:]
     assert lengths[:shown] == pytest.approx(1.0 / (A[moving : moving + shown, :moving] ** 2).sum(axis=1), rel=1e-9)
     assert not lengths[shown:].any()  # accelerations are no level that a method holds
@@ -161,7 +162,8 @@ def test_friction_under_reactions_and_bodies_without_inertia_are_known(make, for
 @pytest.mark.parametrize("make", [pieces, lambda: star(40)], ids=["pieces", "star"])
 @pytest.mark.parametrize("formulation", ALL, ids=repr)
 def test_bodies_that_nothing_holds_and_bodies_with_many_joints_are_known(make, formulation):
-    how = {"integrator": FixedBDF(3), "step": 2e-4} if isinstance(formulation, Overdetermined) else {"integrator": Radau(), "rtol": 1e-8}
+    least = isinstance(formulation, Overdetermined)
+    how = {"integrator": FixedBDF(3), "step": 2e-4} if least else {"integrator": Radau(), "rtol": 1e-8}
     sol = simulate(make(), 0.1, compile="never", save_at=3, formulation=formulation, **how)
     known = simulate(make(), 0.1, compile="never", save_at=3, rtol=1e-9, integrator=DOP853())
     assert largest(sol.q - known.q) < 1e-7
@@ -170,7 +172,8 @@ def test_bodies_that_nothing_holds_and_bodies_with_many_joints_are_known(make, f
 @pytest.mark.parametrize("formulation", ALL, ids=repr)
 @pytest.mark.parametrize(("make", "count"), [(lambda: planetary_gear(5.0), 2), (lambda: four_bar(3), 3)])
 def test_rows_that_repeat_others_are_left_out(make, count, formulation):
-    how = {"integrator": FixedBDF(2), "step": 1e-3} if isinstance(formulation, Overdetermined) else {"integrator": Radau(), "rtol": 1e-8}
+    least = isinstance(formulation, Overdetermined)
+    how = {"integrator": FixedBDF(2), "step": 1e-3} if least else {"integrator": Radau(), "rtol": 1e-8}
     with pytest.warns(RedundancyWarning):
         sol, known = as_both(make, 0.05, formulation=formulation, save_at=3, **how)
     assert largest(sol.q - known.q) < 1e-8 and largest(sol.v - known.v) < 1e-7 * (1.0 + largest(known.v))

@@ -3,10 +3,26 @@
 import numpy as np
 import pytest
 
-from holonomic import BDF, GGL, GeneralizedAlpha, Index1, Index2, Index3, Ode, Projection, Radau, System, simulate
+from holonomic import (
+    BDF,
+    GGL,
+    BackwardEuler,
+    GeneralizedAlpha,
+    IncompatibleMethods,
+    Index1,
+    Index2,
+    Index3,
+    Ode,
+    Overdetermined,
+    Projection,
+    Radau,
+    System,
+    export,
+    simulate,
+)
 from holonomic.kernels.signatures import N_FUNCTIONS, Fn
 from holonomic.loop.from_python import invoke
-from holonomic.model import long_equations
+from holonomic.model import compiled, derive, long_equations
 from holonomic.model.compiled import Model
 from holonomic.model.elimination_order import coordinates_alone, sparse_order
 from holonomic.model.model_base import Variant
@@ -134,6 +150,16 @@ def test_runs_are_the_same_either_way(made, integrator, formulation, monkeypatch
     np.testing.assert_allclose(other.v[-1], one.v[-1], rtol=0, atol=1e-8)
 
 
+def test_more_equations_than_unknowns_go_the_same_way(monkeypatch):
+    runs = []
+    for _ in range(2):
+        system, q, v = rods(2)
+        methods = {"integrator": BackwardEuler(), "formulation": Overdetermined(), "step": 1e-3}
+        runs.append(simulate(system, 0.02, q0=q, v0=v, **methods))
+        take_all_as_long(monkeypatch)
+    np.testing.assert_allclose(runs[1].q[-1], runs[0].q[-1], rtol=0, atol=1e-12)
+
+
 def test_an_ode_goes_the_same_way(monkeypatch):
     take_all_as_long(monkeypatch)
     n = 12
@@ -214,6 +240,29 @@ def test_long_equations_need_no_long_compilation(caplog):
     assert not [each for each in caplog.messages if "compiling a model" in each]
     exact = simulate(system, 0.1, q0=np.zeros(n), v0=v, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(sol.q[-1], exact.q[-1], atol=1e-5)
+
+
+def test_what_is_too_long_to_be_written_out_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(Model, "_load", lambda self, key, wanted, variant: None)
+    monkeypatch.setattr(derive, "FEWEST_LONG", 5)
+    monkeypatch.setattr(derive, "LONGEST_UNROLLED", 100)
+    system, q, v = coupled(rows=3)
+    with pytest.raises(IncompatibleMethods, match=r"M⁻¹ would have to be written out .* with 8 coupled velocities. Use simulate"):
+        simulate(system, 0.1, q0=q, v0=v, integrator=Radau(), formulation=Index1())
+    monkeypatch.setattr(derive, "LONGEST_UNROLLED", 10**9)
+    monkeypatch.setattr(compiled, "LONGEST_WRITTEN", 100)
+    system, q, v = coupled(seed=4)
+    with pytest.raises(IncompatibleMethods, match=r'played from lists in this process: .* sweep with on="threads"'):
+        export(system, 0.1, q0=q, v0=v, folder=tmp_path)
+    with pytest.raises(IncompatibleMethods, match="or double-double they would compile for minutes"):
+        simulate(system, 0.1, q0=q, v0=v, precision="double-double")
+
+
+def test_coupled_rows_are_given_to_implicit_methods_at_the_level_of_velocities():
+    system, q, v = coupled(45, rows=6)
+    assert str(simulate(system, 1e-3, q0=q, v0=v, integrator=Radau()).plan).startswith("Index2()")
+    system, q, v = coupled(8, rows=3)
+    assert str(simulate(system, 1e-3, q0=q, v0=v, integrator=Radau()).plan).startswith("Index1()")
 
 
 @pytest.mark.slow

@@ -68,6 +68,11 @@ class Assembling:
         """Return what decides whether its next run is one of tables, which are there at once; None: its size decides."""
         return None
 
+    @property
+    def n_rows(self) -> int:
+        """Rows of its constraints, by which the time goes that it takes to compile; 0: not known."""
+        return 0
+
     def start_states(self, given=None, before: State | None = None) -> Any:
         """Return s0: what is given, else that of an earlier run's end, else its own."""
         raise NotImplementedError(f"{type(self).__name__} does not say where its states start")

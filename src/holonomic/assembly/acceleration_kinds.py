@@ -10,8 +10,8 @@ unknown of its own everything is one. Projected invariants and the overdetermine
     w:  M w - f + Gᵀλ                          M w - f + Gᵀλ
     λ:  G w + γ                                G w + γ
 
-with L = ∂(G v + g_t)/∂q in Pc. Equations are called by these letters, and so are unknowns; the overdetermined form has no μ and τ, and
-its differential equations hold in the sense of least squares. `acceleration_tables` makes the matrix of the parts.
+with L = ∂(G v + g_t)/∂q in Pc. Equations are called by these letters, and so are unknowns; the overdetermined form has no μ and no
+τ, and its differential equations hold in the sense of least squares. `acceleration_tables` makes the matrix of the parts.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def acceleration_kind(what: int, d, made: Callable, levels: Sequence[str], state
         if nv:
             add(SLOPE, letter, "v", jacobian(left[letter], slope))
     if what in (BODY, STATE):
-        own = SX.eye(nq) if what == BODY else SX.eye(nq)[:, before : before + states[0]] @ SX.eye(nq)[before : before + states[0], :]
+        own = SX.eye(nq)
+        if what == STATE:
+            among = slice(before, before + states[0])
+            own = own[:, among] @ own[among, :]
         add(SLOPE, "q", "q", own)
         if least:
             add(OF_SQUARES, "q", "q", -own)

@@ -1,8 +1,8 @@
 """Newton's matrix of tables with accelerations among the unknowns: which variable is where, and what couples them.
 
-Variables of a lump are its coordinates, velocities and accelerations, those of an element its multipliers τ, μ and λ. In the sense of
-least squares each equation has a variable of its own beside the unknowns, see `kernels.table_with_accelerations`: what differential
-ones leave, and multipliers κ of the others.
+Variables of a lump are its coordinates, velocities and accelerations, those of an element its multipliers τ, μ and λ. In the sense
+of least squares each equation has a variable of its own beside the unknowns, see `kernels.table_with_accelerations`: what
+differential ones leave, and multipliers κ of the others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class AccelerationTables(NewtonTables):
         """Variables of lumps and of rows: their letters, and whether they stand for an equation instead of an unknown."""
         if not self._least:
             return [(each, False) for each in OF_LUMPS], [(each, False) for each in OF_ROWS]
-        return [*((each, True) for each in "qvw"), *((each, False) for each in "qvw")], [*((each, True) for each in OF_ROWS), ("λ", False)]
+        of_lumps = [(each, equation) for equation in (True, False) for each in OF_LUMPS]
+        return of_lumps, [*((each, True) for each in OF_ROWS), ("λ", False)]
 
     def _lay_out(self) -> None:
         super()._lay_out()

@@ -21,7 +21,7 @@ from .acceleration_tables import AccelerationTables
 from .collection import Collection, Context
 from .newton_kinds import VELOCITY, Levels
 from .newton_tables import NewtonTables
-from .what_lumps_hold import rows_of
+from .what_lumps_hold import masses_of, rows_by_state, rows_of
 
 SHORT = 1e10  # 1/h at which rows that repeat others are looked for: forces do not count then
 TRIALS = 8  # orders that are tried: rows whose pivots are not there yet wait for all their bodies
@@ -51,7 +51,7 @@ class OfFronts:
         if self._known is None:
             c = self.c
             data = np.concatenate([c.values, c.numbers, np.zeros(c.at_gains + N_GAINS - len(c.values) - len(c.numbers))])
-            self._known = self._linearized(NewtonTables(c, np.zeros(c.n_rows, dtype=bool)), data), data
+            self._known = self._linearized(self._bare(), data), data
         return self._known
 
     def _replaced(self, **how) -> tuple[np.ndarray, NewtonTables]:
@@ -95,7 +95,7 @@ class OfFronts:
         at_start, data = self._start
         if levels == VELOCITY:
             return at_start
-        return self._linearized(NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), levels=levels), data)
+        return self._linearized(self._bare(levels=levels), data)
 
     def _linearized(self, bare: NewtonTables, data: np.ndarray) -> np.ndarray:
         """Numbers of the linearized equations at the start."""
@@ -208,10 +208,27 @@ class OfFronts:
 
     def rows(self, t: float, x: np.ndarray, data: np.ndarray):
         """G as a sparse array."""
-        made = NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool))
+        made = self._bare()
+        return rows_of(made, self._linear_at(made, t, x, data))
+
+    def masses(self, t: float, x: np.ndarray, data: np.ndarray):
+        """M as a sparse array."""
+        made = self._bare()
+        return masses_of(made, self._linear_at(made, t, x, data))
+
+    def rows_by_state(self, t: float, x: np.ndarray, data: np.ndarray):
+        """Rows of positions, then of velocities, by (q, v), as a sparse array."""
+        both = self._bare(levels=("position",)), self._bare()
+        return rows_by_state(*both, *(self._linear_at(made, t, x, data) for made in both))
+
+    def _bare(self, **how) -> NewtonTables:
+        """Tables of all rows, without an order of elimination."""
+        return NewtonTables(self.c, np.zeros(self.c.n_rows, dtype=bool), **how)
+
+    @staticmethod
+    def _linear_at(made: NewtonTables, t: float, x: np.ndarray, data: np.ndarray) -> np.ndarray:
         y = np.concatenate([x, np.zeros(made.n_equations - len(x))])
-        L = _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
-        return rows_of(made, L)
+        return _called(table_equations.table_linearized, made.context, made.n_linear, t, y, data)
 
     def field(self) -> Operator:
         """The field from the whole matrix."""

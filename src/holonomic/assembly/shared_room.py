@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .collection import Context
+from .collection import Collection, Context
 
 LINE = 8  # numbers in a line of the processor's memory, at which everything begins
 
@@ -49,9 +49,10 @@ class SharedRoom:
         self._call = max(self._call, at)
         self._contexts.append(context)
 
-    def open(self) -> None:
-        """Make the room, and tell the contexts."""
-        known = max(0, self._known[1] - self._known[0])
+    def open(self, c: Collection) -> None:
+        """Make the room, and tell the contexts. Constants, which nobody changes, are not looked at again."""
+        first, end = len(c.values), self._known[1]
+        known = max(0, (first if first <= end <= first + len(c.numbers) else end) - self._known[0])
         at_known = self._call + self._size + LINE
         room = at_known + known + 2 * LINE
         own = np.empty(room)

@@ -332,7 +332,7 @@ class TableSystem(Operators):
     @staticmethod
     def _open(c: Collection, room: SharedRoom) -> None:
         """All contexts of a room are arranged."""
-        room.open()
+        room.open(c)
         c.forget()
 
     @staticmethod
@@ -416,6 +416,12 @@ class TableSystem(Operators):
 
     def sparse_rows(self, t: float, x: np.ndarray, data: np.ndarray):
         return self._of_fronts(self.collection).rows(t, x, data)
+
+    def sparse_gradients(self, t: float, x: np.ndarray, data: np.ndarray):
+        return self._of_fronts(self.collection).rows_by_state(t, x, data)
+
+    def sparse_mass(self, t: float, x: np.ndarray, data: np.ndarray):
+        return self._of_fronts(self.collection).masses(t, x, data)
 
     @property
     def ratio_tells(self) -> bool:

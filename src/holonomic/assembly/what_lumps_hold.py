@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.elements import ROWS, SPEEDS
-from ..kernels.newton_memory import ACROSS, JACOBIAN
+from ..kernels.elements import BODY, ROWS, SPEEDS
+from ..kernels.newton_memory import ACROSS, BY_Q, JACOBIAN, MASS
 from .newton_entries import ends_of
 
 MANY = 50  # joints of a body, from which on the rank of what they hold is not looked at
@@ -27,6 +27,50 @@ def rows_of(made, L: np.ndarray):
     keep = values != 0.0
     found = values[keep], (rows[keep].astype(np.int64), columns[keep].astype(np.int64))
     return csr_array(found, shape=(c.n_rows, c.nv * c.n_bodies))
+
+
+def rows_by_state(at_positions, at_velocities, L_positions: np.ndarray, L: np.ndarray):
+    """Rows of positions, then of velocities, by (q, v), by the numbers of equations with constraints at these levels."""
+    from scipy.sparse import csr_array
+
+    c, parts = at_velocities.c, []
+    by_q, by_v, nq = c.places_of_coordinates(), c.order(c.nv), c.nq * c.n_bodies + c.n_states
+    for made, numbers, begin, kinds in (
+        (at_positions, L_positions, 0, (ROWS,)), (at_velocities, L, c.n_constraints, (ROWS, SPEEDS)),
+    ):  # fmt: skip
+        for table, at in zip(made.tables, made.at, strict=True):
+            kind, newton, count = table.kind, table.kind.newton(made.levels), len(table.ends)
+            if kind.what not in kinds:
+                continue
+            ends_q, ends_v = ends_of(kind.widths)
+            source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
+            for i, (code, row, column) in enumerate(newton.entries.tolist()):
+                if row < len(ends_v) or code not in (BY_Q, JACOBIAN):
+                    continue
+                end, inside = (ends_q if code == BY_Q else ends_v)[column]
+                first = made.lumps[table.ends[:, end], 0 if code == BY_Q else 2] + inside
+                place = by_q[first] if code == BY_Q else nq + by_v[first]
+                parts.append((numbers[source + i], begin + table.first + row - len(ends_v), place))
+    values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return csr_array((values, (rows, columns)), shape=(c.n_constraints + c.n_rows, nq + c.nv * c.n_bodies))
+
+
+def masses_of(made, L: np.ndarray):
+    """M as a sparse array, in the order of the model."""
+    from scipy.sparse import csr_array
+
+    c, order, parts = made.c, made.c.order(made.c.nv), []
+    for table, at in zip(made.tables, made.at, strict=True):
+        if table.kind.what != BODY:
+            continue
+        newton, count = table.kind.newton(made.levels), len(table.ends)
+        first = made.lumps[np.asarray(table.ends).reshape(count, -1)[:, 0], 2]
+        source = at + newton.blocks.length - len(newton.entries) + newton.blocks.length * np.arange(count)
+        for i, (code, row, column) in enumerate(newton.entries.tolist()):
+            if code == MASS:
+                parts.append((L[source + i], order[first + row], order[first + column]))
+    values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return csr_array((values, (rows, columns)), shape=(c.nv * c.n_bodies,) * 2)
 
 
 def blocks_of_rows(made, L: np.ndarray):

@@ -28,6 +28,7 @@ from ..model.dae import Dae
 from ..model.massless_coordinates import held_mass
 from ..model.model_base import Variant
 from ..starting.rank import rank_by_rows, terms
+from .large_indicators import fastest, of_constraints
 
 DIFFERENCE = 1e-5  # of central differences, beside 1 + |x|
 SHORT = 1e-3  # of the accurate step: differences along the motion
@@ -119,6 +120,8 @@ def indicators_at(model, t: float, x, data, rows=None, *, rtol: float = 1e-6, lo
     ahead = field(t + direction * apart, x + apart * f)
     step = min(accurate_step(motion(np.array([f, ahead]), apart, x, model.nq, model.nv), rtol), longest)
     step = step if np.isfinite(step) else 1.0  # at rest, and no interval known
+    if not model.dense and not model.has_terms:
+        return _of_large(model, t, x, f, data, rows, step, field)
     T = _tangent(model, t, x, data)
     if model.dense:
         J = _jacobian(lambda at: field(t, at), x) @ T
@@ -133,10 +136,23 @@ def indicators_at(model, t: float, x, data, rows=None, *, rtol: float = 1e-6, lo
         return Indicators(**common, **found, **_of_dae(model, t, x, data, step))
     if model.is_ode:
         return Indicators(**common, rows=0, rank=0, freedom=model.nq)
-    rests = largest(f[: model.nq]) < RESTS * step * largest(f[model.nq :])
-    if rests:  # G turns with the speed, so that at rest nothing could be seen
-        f = np.concatenate([field(t, np.concatenate([x[: model.nq], step * f[model.nq :]]))[: model.nq], f[model.nq :]])
+    f, rests = _at_speed(model, t, x, f, step, field)
     return Indicators(**common, **_of_system(model, t, x, f, data, rows, step), at_rest=rests)
+
+
+def _at_speed(model, t: float, x, f, step: float, field) -> tuple[np.ndarray, bool]:
+    """The motion, at rest that of one step later, and whether it rests: G turns with the speed, so that nothing could be seen."""
+    rests = largest(f[: model.nq]) < RESTS * step * largest(f[model.nq :])
+    if rests:
+        f = np.concatenate([field(t, np.concatenate([x[: model.nq], step * f[model.nq :]]))[: model.nq], f[model.nq :]])
+    return f, rests
+
+
+def _of_large(model, t: float, x, f, data, rows, step: float, field) -> Indicators:
+    """The same of a large mechanism, with its fastest eigenvalues alone."""
+    values = fastest(model, t, x, data, rows, field)
+    f, rests = _at_speed(model, t, x, f, step, field)
+    return Indicators(float(t), step, values, **of_constraints(model, t, x, f, data, rows, SHORT * step), at_rest=rests)
 
 
 def accurate_step(motion: float, rtol: float) -> float:

@@ -23,6 +23,7 @@ from .rates import Rates
 # Velocities up to which equations with v̂ eliminated are cheap to differentiate, and from which on they take longer to compile than
 # they gain: of a walking machine with 30, 245 000 operations and minutes
 SMALL, TOO_LARGE = 8, 15
+HUGE = 60  # and from which on nothing else is worth trying
 # formulations with their stabilizations; made once, so that choices made of them are found again by identity
 LAST, PLAIN, TURNING = (Index1(), "auto"), (ProjectedInvariants("Pa"), "auto"), (ProjectedInvariants("Pc"), "auto")
 DIRECT = (Index2(), Projection())
@@ -40,6 +41,8 @@ def forms_for(model, run, rates: Rates, slope: np.ndarray | None, turns: bool) -
         return [PLAIN, LAST]
     if slope is None:
         return [LAST]
+    if model.nv > HUGE or model.couples_all:
+        return [DIRECT]
     if turns:  # corrections of v for errors of q would be long, Table 4.9
         return [TURNING, PLAIN, LAST]
     if model.nv > TOO_LARGE or (model.nv > SMALL and not _varies(model, run, rates, slope)):

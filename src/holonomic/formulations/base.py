@@ -69,6 +69,7 @@ class Formulation:
     levels: ClassVar[tuple[str, ...]] = ()  # of constraints in equations that are sums over elements: that of λ, then that of μ
     no_sum: ClassVar[str] = ""  # why its equations are no sum over elements, in words: tables do not have them
     overdetermined: ClassVar[bool] = False  # more equations than unknowns: those with slopes in the least-squares sense
+    inverts_mass: ClassVar[bool] = False  # M⁻¹ is in its equations for constraints, as an expression
     integrates_multipliers: ClassVar[bool] = False  # λ has a slope, and stays where it is when the state is moved
     has_field_terms: ClassVar[bool] = False  # its residual holds what a stabilization adds to the field
     along_mass: ClassVar[tuple[str, ...]] = ()  # levels of a System whose multipliers act along M⁻¹Gᵀ

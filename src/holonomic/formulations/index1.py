@@ -26,6 +26,7 @@ class Index1(Formulation):
     for_ode = True
     has_field_terms = True
     in_stages = True
+    inverts_mass = True
     recommended = True
     references = ("eich-1993",)
 

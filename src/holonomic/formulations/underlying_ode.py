@@ -19,6 +19,7 @@ class UnderlyingODE(Formulation):
     index = 0
     integrates_multipliers = True
     no_sum = "λ' is that of the multipliers of all joints at once"
+    inverts_mass = True
     references = ("steinbrecher-2003",)
 
     def blocks(self, nq, nv, n_lam, n_position):

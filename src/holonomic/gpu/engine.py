@@ -31,16 +31,19 @@ from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
 from ..printing.shared_memory import BLOCK
-from ..printing.table_program import check_tables, is_tables, told_of_tables
+from ..printing.table_program import check_tables, is_tables, numbers_of, told_of_tables, too_large
 from ..starting.initial import LEAST_TOLERANCE
 from ..sweeping.chunk_run import EVENTS_OF_ONE, run_all, stretches
 from ..sweeping.job import Chunk, Happenings, Job
 from ..sweeping.members import Members, rows_of
+from .indices import indices_as_they_are
 from .on_device import OnDevice
 from .stiff import MOST_LOOKS, remarks, suspects
 
 BATCH = 1 << 21  # members launched together: a GPU holds 30 000 at once, and the last of them run alone
 PREPARED = 1 << 18  # the same where the processor makes the starts: it does the next ones meanwhile
+TABLES_BEYOND = 24  # rows of a mechanism that runs as tables by itself: to compile all of it takes longer
+SET_ASIDE = 0.4  # of the memory of the device for what its threads work on
 SHARE = 0.7  # of the free memory of the device that one batch may take
 
 
@@ -78,6 +81,7 @@ class Cuda:
 
     name = "cuda"
     halts = True  # between two batches
+    tables_beyond = TABLES_BEYOND
 
     def __init__(self):
         self.cuda = device()
@@ -91,9 +95,16 @@ class Cuda:
         self.hold = True
         return OnDevice(job, self)
 
+    @staticmethod
+    def check(job: Job) -> None:
+        """Refuse what a GPU does not run, naming a way out."""
+        check(job)
+
     def chunks(self, job: Job, pieces: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
         check(job)
         source, run = compiled(job)
+        if is_tables(job):
+            self._refuse_large(source)
         most = min(self._most(job), BATCH if source.program.readies else PREPARED)
         waiting = None
         for group in _groups(pieces, most):
@@ -130,6 +141,16 @@ class Cuda:
                 'use on="threads".'
             )
         return int(min(fit, job.count))
+
+    def _refuse_large(self, source: Source) -> None:
+        """Refuse members for which the device cannot set memory aside: it does so for all threads that it may hold."""
+        if _simulated():
+            return
+        device = self.cuda.get_current_device()
+        threads = device.MULTIPROCESSOR_COUNT * device.MAX_THREADS_PER_MULTIPROCESSOR
+        room = int(SET_ASIDE * self.cuda.current_context().get_memory_info()[1] / (8 * threads))
+        if numbers_of(source.program) > room:
+            raise too_large(numbers_of(source.program), room)
 
     def _free(self) -> float:
         return float(self.cuda.current_context().get_memory_info()[0])  # infinite in the simulator
@@ -171,7 +192,7 @@ _modules: dict[str, Any] = {}
 
 
 def _loaded(text: str):
-    ours = (Path(__file__).with_name("trig.py"), Path(__file__).with_name("inlining.py"), Path(near.__file__))
+    ours = (*(Path(__file__).with_name(f"{name}.py") for name in ("trig", "inlining", "indices")), Path(near.__file__))
     stamp = "".join(path.read_text() for path in ours)
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
@@ -184,7 +205,7 @@ def _loaded(text: str):
             spec.loader.exec_module(module)  # type: ignore[union-attr]
         else:  # nothing can be written here: compiled anew in every process
             space: dict[str, Any] = {"__name__": name}
-            exec(compile(text.replace("cuda.jit(cache=True)", "cuda.jit"), name, "exec"), space)
+            exec(compile(text.replace("cache=True", "cache=False"), name, "exec"), space)
             module = type("module", (), space)
         known = kept and any(path.parent.glob(f"__pycache__/{name}.run-*.nbi"))
         if not known:
@@ -258,7 +279,8 @@ class Batch:
     def _launch(self, n: int, *arguments) -> None:
         with warnings.catch_warnings():  # Numba's remarks on small grids
             warnings.filterwarnings("ignore", message=".*under-utilization.*")
-            self.run[_grid(n)](n, *arguments)
+            with indices_as_they_are():  # it is compiled at its first launch
+                self.run[_grid(n)](n, *arguments)
 
     def _members(self, source: Source) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
         """Starts (unknown, member), own numbers (place, member), and who cannot start."""

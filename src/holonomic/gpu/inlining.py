@@ -18,12 +18,20 @@ if config.ENABLE_CUDASIM:
     def stay_apart():
         """Nothing."""
 
+    def kernel(cache, registers):
+        """A kernel; the simulator has no registers."""
+        return cuda.jit(cache=cache)
+
 else:
     from numba.cuda.extending import intrinsic
 
     def copied(function):
         """Mark a device function as one to be copied to where it is called from."""
         return cuda.jit(device=True, forceinline=True)(function)
+
+    def kernel(cache, registers):
+        """Mark a kernel whose threads have so many registers at most, so that more of them run at once."""
+        return cuda.jit(cache=cache, max_registers=registers)
 
     @intrinsic
     def stay_apart(typingctx):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from .derivative_rules import CHOOSING, OF_ONE, OF_TWO
 from .matrix import SX, from_columns
-from .nodes import ADD, MUL, NEG, ONE, RESULT, SUB, TWICE, ZERO, Node, add, choose, mul, neg, sub, twice
+from .nodes import ADD, MUL, NEG, ONE, RESULT, SUB, TWICE, ZERO, Node, add, choose, made, mul, neg, sub, twice
 from .sparsity import Sparsity
 from .traversal import Call, called, in_order
 
@@ -69,6 +69,21 @@ def jtimes(y: SX, x: SX, direction: SX) -> SX:
         for j, value in gradients.get(node, {}).items():
             found[j][i] = value
     return from_columns(y.numel(), found)
+
+
+def slopes(name: str, operands: SX) -> list[SX]:
+    """The derivatives of an operation by its operands, one or two symbols; nothing in the pattern where they vanish.
+
+    Of an operation that chooses: 1 where the operand is chosen, and 0 elsewhere.
+    """
+    node = made(name, operands.nodes[0], operands.nodes[1] if operands.numel() > 1 else None)
+    if name in CHOOSING:
+        found = {which: made("not", made("not", where, None), None) for which, where in CHOOSING[name](node)}
+    elif node.b is not None:
+        found = dict(enumerate(rule(node) for rule in OF_TWO[name]))
+    else:
+        found = {0: OF_ONE[name](node)}
+    return [SX(1, 1) if found.get(k, ZERO) is ZERO else SX.scalar(found[k]) for k in range(operands.numel())]
 
 
 def _numbers(A: SX) -> list[int]:

@@ -74,6 +74,11 @@ def nodes_of(*expressions: SX) -> list[Node]:
     return [node for each in expressions for node in each.nodes]
 
 
+def count(*expressions: SX) -> int:
+    """How many nodes expressions are made of."""
+    return len(in_order(nodes_of(*expressions)))
+
+
 def calls_in(*expressions: SX) -> list[Call]:
     """The calls that expressions stand on, in the order of evaluation."""
     order = in_order(nodes_of(*expressions))

@@ -98,9 +98,9 @@ def eliminate(program, order, begin, end, K, T, at_front, at_block, at_diagonal,
 @inner
 def _judged(pivot, before, count, eps, T, at_block, least, tiny):
     """Compare a pivot with the diagonal that it started from; return the least ratio, and how many are tiny."""
-    ratio = (pivot - SEVERAL * eps) / eight(T, before)
-    if not none_below(ratio, max(TINY, least)):
-        put(T, at_block, ratio)
+    rest, diagonal = pivot - SEVERAL * eps, eight(T, before)
+    if not none_below(rest - diagonal * max(TINY, least), 1e-300):
+        put(T, at_block, rest / diagonal)
         for lane in range(count):
             one = T[at_block + lane]
             if one < TINY:

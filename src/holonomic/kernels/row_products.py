@@ -39,6 +39,25 @@ def joined_diagonal(m, width, O, G, one, other, T, to):
         put(T, to + 8 * i, total)
 
 
+def joined_both(m, width, O, G, u, one, other, W_one, W_other, r, to, T, to_diagonal):
+    """r = G u + γ and the diagonal of G W⁻¹ Gᵀ at once, each entry of G read once."""
+    x = w = entries()
+    for c in range(width):
+        x[c] = eight(u, one + 8 * c)
+        x[width + c] = eight(u, other + 8 * c)
+        w[c] = eight(O, W_one + 8 * c)
+        w[width + c] = eight(O, W_other + 8 * c)
+    for i in range(m):
+        entry = eight(O, G + 16 * width * i)
+        total, diagonal = entry * x[0], entry * w[0] * entry
+        for c in range(1, 2 * width):
+            entry = eight(O, G + 8 * (2 * width * i + c))
+            total += entry * x[c]
+            diagonal += entry * w[c] * entry
+        put(r, to + 8 * i, total + eight(O, G - 8 * (m - i)))
+        put(T, to_diagonal + 8 * i, diagonal)
+
+
 def joined_back(m, width, O, G, r, at, u, one, other):
     """u += Gᵀ r at both ends."""
     y = entries()
@@ -55,6 +74,7 @@ def joined_back(m, width, O, G, r, at, u, one, other):
 joined_2_3, joined_3_6, joined_5_6 = written_out(joined, (2, 3, 0), (3, 6, 0), (5, 6, 0))
 joined_2_3_gamma, joined_3_6_gamma, joined_5_6_gamma = written_out(joined, (2, 3, 1), (3, 6, 1), (5, 6, 1))
 diagonal_2_3, diagonal_3_6, diagonal_5_6 = written_out(joined_diagonal, (2, 3), (3, 6), (5, 6))
+both_2_3, both_3_6, both_5_6 = written_out(joined_both, (2, 3), (3, 6), (5, 6))
 joined_back_2_3, joined_back_3_6, joined_back_5_6 = written_out(joined_back, (2, 3), (3, 6), (5, 6))
 
 
@@ -256,3 +276,25 @@ def diagonal_of(kinds, base, weights_of, O, T, at_arg, at_diagonal, begin, end):
             ends += 1
         at += written
         to += 8 * m
+
+
+@leaf
+def both_of(kinds, base, weights_of, O, u, at_u, r, at_r, T, at_arg, at_diagonal, begin, end):
+    """G u + γ and the diagonal of G W⁻¹ Gᵀ of some groups of one kind of rows."""
+    whole, many, m, written = kinds[base + 8], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6]
+    starts, widths, ends = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1), kinds[base + 20]
+    form = alike(m, many, widths) if whole == 0 else 0
+    for g in range(begin, end):
+        at, one, W = kinds[base + 7] + 24 * m + written * g, 6 * g + 2, ends + 2 * g
+        if form == 0 or starts[one] >= 0 or starts[one + 3] >= 0 or weights_of[W] >= 0 or weights_of[W + 1] >= 0:
+            diagonal_of(kinds, base, weights_of, O, T, at_arg, at_diagonal, g, g + 1)
+            times_G_of(kinds, base, O, u, at_u, r, at_r, T, at_arg, True, g, g + 1)
+            continue
+        place, first, other = kinds[base + 12] + 8 * m * g, at_u + ~starts[one], at_u + ~starts[one + 3]
+        W_one, W_other = ~weights_of[W], ~weights_of[W + 1]
+        if form == 1:
+            both_2_3(O, at, u, first, other, W_one, W_other, r, at_r + place, T, at_diagonal + place)
+        elif form == 2:
+            both_3_6(O, at, u, first, other, W_one, W_other, r, at_r + place, T, at_diagonal + place)
+        else:
+            both_5_6(O, at, u, first, other, W_one, W_other, r, at_r + place, T, at_diagonal + place)

@@ -6,7 +6,7 @@ In a mechanism that is not too large the next function reads what some groups ha
 from __future__ import annotations
 
 from ..errors import OK
-from ..native.eight import eight, first_of, greater, none_below, put, size_of, spread
+from ..native.eight import eight, first_of, greater, put, size_of, spread
 from ..native.marks import inner, leaf, numbers_at, whole_at
 from .eights import (
     KIND,
@@ -26,7 +26,7 @@ from .eights import (
 )
 from .elements import BODY, FORCE, ROWS
 from .front_groups import eliminate, way_ahead, way_behind
-from .row_products import diagonal_of, over_weights, times_G_of
+from .row_products import both_of, over_weights, times_G_of
 from .table_products import factored, pulls_of, rows_along, solved, weighed
 
 REFINED = 1e-12  # residual G v' + γ beside its parts, above which the solution is refined
@@ -34,8 +34,8 @@ MOST_REFINEMENTS = 12
 CANCELLED = 1e-3  # of the largest M⁻¹ f, that rows are measured by where G M⁻¹ f + γ and λ are next to nothing: in free fall
 LOST = 1e-9  # residual beside its parts that no refinement takes away: the position counts as singular
 NO_PARTS = 1e-2  # of the largest parts of a row, by which all are measured that have hardly any
-BLOCK, FRONTS = 8, 16  # groups of elements, and of fronts, that are worked on before the next function reads what they wrote
-NEAR = 500_000  # numbers of room up to which these stay near; beyond, loops over all are faster: what they need comes in order
+BLOCK, FRONTS = 16, 32  # groups of elements, and of fronts, that are worked on before the next function reads what they wrote
+NEAR = 5_000_000  # numbers of room up to which these stay near; beyond, loops over all are faster: what they need comes in order
 
 
 @inner
@@ -45,26 +45,26 @@ def _parts(T, at_g, at_lam, at_diagonal, i):
 
 
 @leaf
-def little_left(kinds, base, T, at_r, at_g, at_lam, at_diagonal, little, at_most, begin, end):
-    """Note of eight rows side by side the largest parts, at `at_most`, and behind them what is more than a `little` of its parts.
+def look_at_rest(kinds, base, T, at_r, at_g, at_lam, at_diagonal, at_most, begin, end):
+    """Note the largest parts of rows in some groups of a kind, at `at_most`, and what of r is more than `REFINED` of its.
 
-    That is of what is left of rows, r, in some groups of a kind. Tell whether none is NaN.
+    Of eight rows side by side; behind both stands a sum that is NaN where a row is.
     """
     count, groups, m, first = kinds[base + 2], kinds[base + 13], kinds[base + 5], kinds[base + 12]
-    whole, most = count - 7 * groups, eight(T, at_most)  # groups without copies
+    whole = count - 7 * groups  # groups without copies
+    most, more, sum_ = eight(T, at_most), eight(T, at_most + 8), eight(T, at_most + 16)
     for g in range(begin, end):
         for i in range(first + 8 * m * g, first + 8 * m * (g + 1), 8):
             part, rest = _parts(T, at_g, at_lam, at_diagonal, i), size_of(eight(T, at_r + i))
             if g >= whole:
                 some = (count - g - 1) // groups + 1
                 part, rest = first_of(part, some), first_of(rest, some)
-            most = greater(most, part)
-            if not none_below(part * little - rest, 0.0):
-                if not none_below(part + rest, 0.0):
-                    return False
-                put(T, at_most + 8, greater(eight(T, at_most + 8), rest))
+            rest = rest - part * REFINED
+            most, more = greater(most, part), greater(more, rest)
+            sum_ += rest
     put(T, at_most, most)
-    return True
+    put(T, at_most + 8, more)
+    put(T, at_most + 16, sum_)
 
 
 @leaf
@@ -210,15 +210,14 @@ def _rows(head, address, t, data, T, O):
             end = min(groups, begin + some)
             evaluate_kind(head, address, t, T, O, base, begin, end)
             bend_rows(kinds, base, O, by_g, by_rate, begin, end)
-            diagonal_of(kinds, base, weights_of, O, T, head.at_arg, head.at_diagonal, begin, end)
-            times_G_of(kinds, base, O, T, head.at_a, T, head.at_g, T, head.at_arg, True, begin, end)
+            both_of(kinds, base, weights_of, O, T, head.at_a, T, head.at_g, T, head.at_arg, head.at_diagonal, begin, end)
 
 
 @inner
 def _fits(head, T, O):
     """r = G b + γ; tell whether it is no more than rounding in every row: `judged` would find no more than `REFINED`."""
-    kinds, fine, at_most = whole_at(head.kinds, 1), True, head.at_block
-    clear(T, at_most, 16)
+    kinds, at_most = whole_at(head.kinds, 1), head.at_block
+    clear(T, at_most, 24)
     for k in range(head.n_kinds):
         base = KIND * k
         groups = kinds[base + 13] if kinds[base] >= ROWS else 0
@@ -226,14 +225,11 @@ def _fits(head, T, O):
         for begin in range(0, groups, some):
             end = min(groups, begin + some)
             times_G_of(kinds, base, O, T, head.at_b, T, head.at_r, T, head.at_arg, True, begin, end)
-            if fine:
-                fine = little_left(
-                    kinds, base, T, head.at_r, head.at_g, head.at_s, head.at_diagonal, REFINED, at_most, begin, end
-                )
-    most = rest = 0.0
+            look_at_rest(kinds, base, T, head.at_r, head.at_g, head.at_s, head.at_diagonal, at_most, begin, end)
+    most = more = sum_ = 0.0
     for i in range(at_most, at_most + 8):
-        most, rest = max(most, T[i]), max(rest, T[i + 8])
-    return fine and rest <= REFINED * NO_PARTS * most
+        most, more, sum_ = max(most, T[i]), max(more, T[i + 8]), sum_ + T[i + 16]
+    return sum_ == sum_ and more <= REFINED * NO_PARTS * most
 
 
 @inner

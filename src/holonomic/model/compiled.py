@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import IncompatibleMethods
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..native.callbacks import raise_what_was_raised
@@ -26,7 +27,8 @@ from .differences import attainable_rtol
 from .extra_states import NONE, Extras
 from .function_sets import CompiledFunctions, ModelFile, with_dense_solves
 from .model_base import PLAIN, Held, ModelBase, Variant
-from .newton_factors import UNROLLED, order_at_start
+from .newton_factors import UNROLLED, order_at_start, unrolled
+from .played_tapes import LONGEST_COMPILED
 from .system import Ode, System
 from .tape import Tape
 from .watch import Watch, alike
@@ -34,6 +36,8 @@ from .watch import Watch, alike
 FEW = 16  # sets of functions with events that a model keeps
 # what a run begins with comes from compiled code, first time or not: the graph rounds otherwise
 BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
+WHOLE = (Fn.FIELD, Fn.REFINED, Fn.TERMS, Fn.EQUATIONS)  # functions with all that was traced in them
+LONGEST_WRITTEN = 200_000  # operations up to which they are handed on as data: a quarter of a minute for LLVM
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
 ANNOUNCE_ABOVE = 5000  # operations from which compiling is announced: it takes about a second
@@ -77,6 +81,7 @@ class Model(ModelBase):
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
+        self._dense_moves: dict[Variant, bool] = {}
         self._look = self._looked()
         self._functions, self._records = self._look.functions, self._look.records
         traced = self._traced
@@ -134,6 +139,21 @@ class Model(ModelBase):
 
             names["structure"] = structure_of(self._traced)
         return names["structure"]
+
+    @property
+    def is_long(self) -> bool:  # type: ignore[override]
+        """Whether what was traced has so many operations that functions of it are played."""
+        return self._length > LONGEST_COMPILED
+
+    @property
+    def _length(self) -> int:
+        """How many operations, symbols and numbers were traced."""
+        names = self._look.names
+        if "length" not in names:
+            from .model_key import length_of
+
+            names["length"] = str(length_of(self._traced))
+        return int(names["length"])
 
     @property
     def content(self) -> str:
@@ -225,6 +245,12 @@ class Model(ModelBase):
         """Return what functions compute as plain data, which another process can compile."""
         from .graphs import tapes
 
+        if set(wanted) & set(WHOLE) and self._length > LONGEST_WRITTEN:
+            raise IncompatibleMethods(
+                f"the equations are {self._length} operations, which are played from lists in this process: written out for a GPU, "
+                "another process, a page, an export or double-double they would compile for minutes. Use simulate, Stepper, or "
+                'sweep with on="threads".'
+            )
         really = tuple(dict.fromkeys(self._really(fn, variant) for fn in wanted))
         with collector_paused():
             made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
@@ -356,10 +382,22 @@ class Model(ModelBase):
         known = self._functions.values()
         if ((fn,), variant) in self._tables or any(fn in found.addresses for found in known):
             return False
+        if fn.name.startswith("VEL") and self._moves_densely(variant):
+            return False
         if self._kept((fn,), variant):
             return False
         self._looks[fn, variant] = self._looks.get((fn, variant), 0) + 1
         return self._looks[fn, variant] <= MANY_LOOKS
+
+    def _moves_densely(self, variant: Variant) -> bool:
+        """Whether moves onto the rows are loops over dense matrices: their graph is long, what is compiled is not."""
+        if self.nv + self.n_lam <= SMALL or self.is_ode:
+            return False
+        if variant not in self._dense_moves:
+            from .dense_solves import solved_densely
+
+            self._dense_moves[variant] = bool(solved_densely(self._derived(variant), (Fn.VEL_FACTOR,), variant))
+        return self._dense_moves[variant]
 
     def _kept(self, wanted, variant: Variant) -> list[str]:
         """Keys of the compiled sets that have all the wanted functions."""
@@ -380,9 +418,13 @@ class Model(ModelBase):
             rest = dict.fromkeys((*(fn for fn in wanted if fn not in instead), *dense.values()))
             request = (request[0], tuple(rest), *request[2:])
         if long is not None:
-            made = tapes(*request)
-            lists = {"pattern": long.pattern, "order": self._pivots_of(long, variant)} if set(UNROLLED) & set(wanted) else None
-            return Recorded({**made, Fn.EQUATIONS: long.tape}, dense, lists, long.jacobians)
+            factors = tuple(fn for fn in UNROLLED if fn in wanted)
+            made, lists = tapes(*request) | {Fn.EQUATIONS: long.tape}, None
+            if factors and long.is_square:
+                lists = {"pattern": long.pattern, "order": self._pivots_of(long, variant)}
+            elif factors:
+                made |= unrolled(long.tape, long.tape, None, factors)  # which say that they do not serve
+            return Recorded(made, dense, lists, long.jacobians)
         order = Remembering(self._pivots_for(variant))
         made = tapes(*request, order=order)
         return Recorded(made, dense, long_elimination(made, order.last), {})
@@ -452,6 +494,14 @@ class Model(ModelBase):
         return f"{names}|{variant.metric}|{variant.mass_at}|{variant.gains}|{rows}|{ways}{switching}"
 
     @cached_property
+    def couples_all(self) -> bool:  # type: ignore[override]
+        if self.is_ode or self.nv + self.n_lam <= SMALL:
+            return False
+        from .dense_solves import solved_densely
+
+        return bool(solved_densely(self._derived(PLAIN), (Fn.FIELD,), PLAIN))
+
+    @cached_property
     def mass_reads(self) -> tuple[list[int], bool]:
         """Which places of data the mass matrix depends on, and whether it changes with position or time."""
         from .trace import mass_reads
@@ -469,7 +519,13 @@ class Model(ModelBase):
         return flatten_params(dict(self.system.params or {})).tolist()
 
     def _record(self, wanted: tuple[Fn, ...]) -> ModelFile:
-        """What is known of functions: those that eliminate in an order found from numbers belong to these numbers."""
+        """What is known of functions: those that eliminate in an order found from numbers belong to these numbers.
+
+        Of a long system, whose functions are played, nothing is on disk: to name it takes as long as to trace it.
+        """
+        if self.is_long:
+            name = hashlib.sha256(self.numbers.tobytes()).hexdigest()
+            return self._records.setdefault(name, ModelFile(name, False))
         name = self.content if set(UNROLLED) & set(wanted) else self.structure
         if name not in self._records:
             from . import machine_code

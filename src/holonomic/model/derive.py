@@ -41,6 +41,9 @@ from .symbolics import (
 )
 from .unrolled_newton import at, depends, solve_multipliers
 
+FEWEST_LONG = 60  # velocities and rows, below which a solve is unrolled in any case
+LONGEST_UNROLLED = 500_000  # operations of one: half a minute for LLVM
+
 
 class Derived(ConstraintRows):
     """Everything that follows from the traced expressions, each computed when first asked for."""
@@ -86,6 +89,7 @@ class Derived(ConstraintRows):
     @cached_property
     def mass_factors(self) -> Factors:
         """Of M, or of M + GᵀWG."""
+        refuse_too_long(self.e.mass, SX(0, self.e.v.numel()))
         return factor(self.e.mass if self.holding is None else self.e.mass + self.G.T @ self.holding @ self.G)
 
     def over_M(self, f: SX, gamma: SX) -> SX:
@@ -95,6 +99,7 @@ class Derived(ConstraintRows):
     @cached_property
     def saddle(self) -> dict[str, SX | Factors | KeptFactors]:
         """The unrolled solve of [M Gᵀ; G 0](v', λ) = (f, -γ)."""
+        refuse_too_long(self.e.mass, self.G)
         M = self.mass_factors
         X = M.solve(self.G.T) if self.n_lam else SX(self.e.v.numel(), 0)
         return {"X": X, "S": factor(self.G @ X) if self.kept is None else self._usual_rows(X)}
@@ -270,6 +275,21 @@ class Derived(ConstraintRows):
 
     def reactions(self, lam: SX) -> SX:
         return -(self.G.T @ lam)
+
+
+def refuse_too_long(M: SX, G: SX) -> None:
+    """Refuse to unroll the solve of [M Gᵀ; G 0] where that is so long that neither deriving nor compiling it comes to an end."""
+    if M.shape[0] + G.shape[0] <= FEWEST_LONG:
+        return
+    from .dense_solves import pattern, unrolled_cost
+
+    operations = unrolled_cost(pattern(M), pattern(G))
+    if operations > LONGEST_UNROLLED:
+        raise IncompatibleMethods(
+            f"M⁻¹ would have to be written out here, which takes about {operations:.1e} operations with {M.shape[0]} coupled "
+            "velocities. Use simulate, Stepper or sweep with an explicit integrator and Projection() in its plain metric, or with "
+            "Radau() or BDF() and formulation=Index2() or GGL()."
+        )
 
 
 def along(values: SX, t: SX, x: SX, slope: SX) -> SX:

@@ -132,6 +132,8 @@ def angles_by_parts(tape: Tape) -> Tape:
     rounding; for large angles it is smaller, because β + θ is not rounded first.
     """
     angles = {(node[0], node[1]) for node in tape.nodes if node[0] in ("sin", "cos")}
+    if not any(tape.nodes[part][0] in ("add", "sub") for _, part in angles) and not tape.calls:
+        return tape  # of which everything is needed
     builder, renamed = TapeBuilder(), []
     for node in tape.nodes:
         if node[0] in ("in", "const"):

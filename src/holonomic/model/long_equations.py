@@ -7,11 +7,11 @@ import numpy as np
 from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from .elimination_order import sparse_order
-from .newton_factors import WEIGHTS, Order, sample_points
+from .newton_factors import MOST_UNKNOWNS, WEIGHTS, Order, sample_points
 from .played_jacobians import MOST_ENTRIES, SweptTape, is_swept
 from .tape import Tape, record
 
-SHORT = 3000  # operations of equations whose Jacobian is derived in any case
+SHORT = 3000  # operations, symbols and numbers of equations of few unknowns whose Jacobian is derived in any case
 # operations gone back through by all rows together, from which on nothing is derived: compiling takes 75 µs for each of them
 LONGEST_DERIVED = 30_000
 
@@ -21,19 +21,24 @@ def long_equations(request: tuple, wanted) -> LongEquations | None:
     if Fn.BY_Y not in wanted or Fn.BY_SLOPE not in wanted:
         return None
     from .graphs import angles_by_parts, graphs
+    from .symbolics import count
 
     graph = graphs(request[0], (Fn.EQUATIONS,), *request[2:])[Fn.EQUATIONS]
-    tape = angles_by_parts(record(*graph))
-    if len(tape) <= SHORT or not is_swept(tape):
+    width = graph[1].numel()
+    few = width <= MOST_UNKNOWNS
+    if few and count(graph[4]) <= SHORT:
         return None
-    swept, width = SweptTape(tape), graph[1].numel()
+    tape = angles_by_parts(record(*graph))
+    if not is_swept(tape):
+        return None
+    swept = SweptTape(tape)
     found, room = {}, MOST_ENTRIES
     for fn, which in ((Fn.BY_Y, "a"), (Fn.BY_SLOPE, "b")):
         found[fn] = swept.jacobian(which, width, room)
         if found[fn] is None:
             return None
         room -= found[fn].entries
-    if MOST_ENTRIES - room <= LONGEST_DERIVED:
+    if few and MOST_ENTRIES - room <= LONGEST_DERIVED:
         return None
     return LongEquations(tape, width, found)
 
@@ -58,6 +63,11 @@ class LongEquations:
             for i, j in zip(each.rows.tolist(), each.columns.tolist(), strict=True):
                 known[i].add(j)
         self.pattern = [sorted(columns) for columns in known]
+
+    @property
+    def is_square(self) -> bool:
+        """Whether there are as many equations as unknowns."""
+        return len(self.tape.outputs) == self.width
 
     def order(self, nq: int, t0: float, x0: np.ndarray, data: np.ndarray) -> Order:
         """Pivots, by values at the start of a motion and beside it; as many as are worth it."""

@@ -98,6 +98,8 @@ class ModelBase:
     interpreted: bool
     dense = True  # whether it offers dense terms of the whole system: TERMS, and BY_Y, BY_SLOPE of a formulation
     has_impulses = True  # whether impulses of constraints can be had
+    couples_all = False  # whether velocities are coupled so that M⁻¹ is too long an expression
+    is_long = False  # whether what was traced has so many operations that functions of it are played
     has_terms = True  # whether TERMS, at least, can be had for a single look
     may_pass = True  # whether singular positions can be passed, which takes such looks
     formulations: tuple[type, ...] = ()  # where it does not: those whose equations it has

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .._version import __version__
 from .expressions import Expressions
-from .symbolics import SX, densify, symvar, vec, vertcat
+from .symbolics import SX, count, densify, symvar, vec, vertcat
 from .tape import record
 from .trace import Traced
 
@@ -44,6 +44,11 @@ def structure_of(traced: Traced) -> str:
         {name: list(shape) for name, shape in traced.output_shapes.items()},
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
+
+
+def length_of(traced: Traced) -> int:
+    """Return how many operations, symbols and numbers were traced."""
+    return count(*_parts(traced.expressions).values())
 
 
 def _parts(e: Expressions) -> dict[str, SX]:

@@ -28,7 +28,7 @@ WEIGHTS = (1e1, 1e3, 1e5)  # of ∂R/∂y', about 1/h
 THRESHOLD = 0.05  # a pivot is at least this part of the largest entry of its column, rows and columns scaled
 MOST_PRODUCTS = 1000  # of one factorization: above, compiling takes longer than it gains, and lists are gone by
 DENSER = 12  # part of n³ up to which lists are faster than dense LU, whose products take a quarter of their time
-MOST_UNKNOWNS = 150  # above, looking for an order takes as long as compiling
+MOST_UNKNOWNS = 150  # above, looking for an order takes as long as compiling, see `elimination_order` and `long_equations`
 
 Order = list[tuple[int, int]]  # rows and columns of the pivots
 

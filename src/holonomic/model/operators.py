@@ -191,6 +191,14 @@ class Operators:
         """Return G as a sparse array; asked for beside `along_mass` and `repeating`."""
         raise NotImplementedError(f"{type(self).__name__} has no sparse rows")
 
+    def sparse_gradients(self, t: float, x: np.ndarray, data: np.ndarray):
+        """Return rows of positions, then those of velocities, by (q, v), as a sparse array; asked for with these rows."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse rows")
+
+    def sparse_mass(self, t: float, x: np.ndarray, data: np.ndarray):
+        """Return M as a sparse array; asked for with these rows."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse masses")
+
     @property
     def ratio_tells(self) -> bool:
         """Whether the pivot ratio of FIELD falls with the square of the distance from a singular position, and nowhere else."""

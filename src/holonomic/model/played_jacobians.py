@@ -1,4 +1,4 @@
-"""Tapes laid out for `kernels.played_jacobians`: the Jacobian of long equations without a derivative being derived."""
+"""Tapes laid out for `kernels.row_sweeps`: the Jacobian of long equations without a derivative being derived."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from ..kernels.played import OPERATIONS, PLACE, SECOND
-from ..kernels.played_jacobians import SWEPT, find_entries, mark_active, swept
+from ..kernels.row_sweeps import SWEPT, find_entries, mark_active, swept
 from .played_tapes import NUMBER
 from .tape import INPUTS, Tape, TapeBuilder, record
 
@@ -19,23 +19,11 @@ MOST_ENTRIES = 100_000_000  # of both Jacobians together: 0.8 GB, and half a sec
 @cache
 def slopes_of(name: str, of_two: bool) -> tuple[Tape, ...]:
     """Derivatives of an operation by its operands, as tapes of a = (x, y); one without outputs where it vanishes."""
-    from ..graph.derivative_rules import CHOOSING, OF_ONE, OF_TWO
-    from ..graph.nodes import ZERO, made
-    from .symbolics import SX
+    from .symbolics import SX, slopes
 
-    given, nothing = SX.sym("operand", 2), SX.sym("none", 0)
-    x, y = given.nodes
-    node = made(name, x, y if of_two else None)
-    found = {}
-    if name in CHOOSING:
-        found = {which: made("not", made("not", where, None), None) for which, where in CHOOSING[name](node)}
-    elif of_two:
-        found = dict(enumerate(rule(node) for rule in OF_TWO[name]))
-    else:
-        found[0] = OF_ONE[name](node)
+    given, nothing = SX.sym("operand", 1 + of_two), SX.sym("none", 0)
     return tuple(
-        Tape((), ()) if found.get(k, ZERO) is ZERO else record(nothing, given, nothing, nothing, SX.scalar(found[k]))
-        for k in range(1 + of_two)
+        record(nothing, given, nothing, nothing, slope) if slope.nnz() else Tape((), ()) for slope in slopes(name, given)
     )
 
 

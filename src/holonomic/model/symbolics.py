@@ -20,7 +20,7 @@ import functools
 from collections.abc import Callable
 
 from ..graph import nodes
-from ..graph.derivatives import jacobian, jacobian_sparsity, jtimes
+from ..graph.derivatives import jacobian, jacobian_sparsity, jtimes, slopes
 from ..graph.joining import (
     densify,
     diag,
@@ -39,6 +39,7 @@ from ..graph.sparsity import Sparsity
 from ..graph.traversal import (
     called,
     calls_in,
+    count,
     depends_on,
     function_of,
     is_equal,
@@ -63,10 +64,10 @@ from ..graph.unrolled_solves import (
 )
 
 __all__ = [
-    "SX", "Sparsity", "binary", "call", "calls_in", "densify", "depends_on", "det", "diag", "diagcat", "dot",
+    "SX", "Sparsity", "binary", "call", "calls_in", "count", "densify", "depends_on", "det", "diag", "diagcat", "dot",
     "fabs", "fmax", "fmin", "function_of", "horzcat", "if_else", "inv", "is_equal", "jacobian", "jacobian_sparsity", "jtimes",
     "ldl", "ldl_solve", "logic_or", "matrix_of", "mirrored", "norm_2", "norm_fro", "norm_inf", "ones_like", "operations", "qr",
-    "reshape", "row_sums", "solve", "sparsify", "sprank", "substitute", "symvar", "unary", "vec", "vertcat", "vertsplit",
+    "reshape", "row_sums", "slopes", "solve", "sparsify", "sprank", "substitute", "symvar", "unary", "vec", "vertcat", "vertsplit",
     "with_numbers_replaced",
 ]  # fmt: skip
 

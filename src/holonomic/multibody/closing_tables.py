@@ -92,7 +92,7 @@ class TableKinematics:
         return min(here, nearby)
 
     def repeating(self, count: int) -> dict[str, int]:
-        """As many rows as repeat others, by joint or drive, without which all others are independent; none where that is not known."""
+        """As many rows as repeat others, by joint or drive, such that all others are independent; none where that is unknown."""
         known = self.system.rank
         self.system.set_rank(count, known[1])
         gone = self.system.repeating

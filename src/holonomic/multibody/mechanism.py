@@ -344,9 +344,13 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         if known_as_code or not self.bodies or len(self.bodies) > UNROLLED or self.states:
             return None
         if self._tiers is None:
-            rows = sum(len(part.labels) for part in (*self.joints.values(), *self.drives.values()))
-            self._tiers = Tiers(rows, self.dimension)
+            self._tiers = Tiers(self.n_rows, self.dimension)
         return self._tiers
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of joints and drives."""
+        return sum(len(part.labels) for part in (*self.joints.values(), *self.drives.values()))
 
     def to_tables(self, varying=()):
         """Return the equations as tables of bodies, joints and forces, which run without being compiled for this mechanism.

@@ -78,7 +78,7 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
         if not (isinstance(given, str) and given == "auto")
     )  # fmt: skip
     integrator = _resolve(integrator, Integrator, "integrator", EXPLICIT if _may_be_ode(formulation) else IMPLICIT)
-    formulation = _resolve(formulation, Formulation, "formulation", _natural(integrator, model.is_ode))
+    formulation = _resolve(formulation, Formulation, "formulation", _natural(integrator, model))
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0
     residual = integrator.takes == "residual"
     kept = residual and {"position", "velocity"} <= set(formulation.keeps) and integrator.keeps_at_end
@@ -133,13 +133,14 @@ def _resolve(given, base: type, role: str, default: type):
     raise BadArgument(f"{role}={given!r} is not {article} {role}; for example {example}.")
 
 
-def _natural(integrator: Integrator, is_ode: bool) -> type[Formulation]:
+def _natural(integrator: Integrator, model) -> type[Formulation]:
     """Return the simplest formulation that gives what an integrator takes, of an index that it takes."""
-    asked = None if is_ode else integrator.indices
-    if asked is None and integrator.takes in FORMULATION.gives:
+    asked = None if model.is_ode else integrator.indices
+    long = integrator.takes == "residual" and model.n_lam > 0 and model.couples_all
+    if asked is None and integrator.takes in FORMULATION.gives and not (long and FORMULATION.inverts_mass):
         return FORMULATION
-    for other in sorted(recommended(Formulation), key=simplest):
-        if integrator.takes in other.gives and (asked is None or other.index in asked):
+    for other in sorted(recommended(Formulation), key=fewest_multipliers if long else simplest):
+        if integrator.takes in other.gives and (asked is None or other.index in asked) and not (long and other.inverts_mass):
             return type(other)
     return FORMULATION
 
@@ -147,6 +148,11 @@ def _natural(integrator: Integrator, is_ode: bool) -> type[Formulation]:
 def simplest(f: Formulation) -> tuple:
     """Equations that explicit integrators take come first, then those that are differentiated least."""
     return "ode" not in f.gives, -(f.index or 0), not f.plain
+
+
+def fewest_multipliers(f: Formulation) -> tuple:
+    """Index 2 comes first, as for stiff systems of many velocities."""
+    return f.index != 2, not f.plain, *simplest(f)
 
 
 def _may_be_ode(given) -> bool:

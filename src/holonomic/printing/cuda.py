@@ -21,11 +21,13 @@ import math
 
 from numba import cuda, float64, int32, int64
 
-from holonomic.gpu.inlining import copied, stay_apart
+from holonomic.gpu.inlining import copied, kernel, stay_apart
 from holonomic.gpu.trig import sincos
 
 inf, nan = math.inf, math.nan
 '''
+# Of a thread whose model is tables: it waits for numbers from memory, and the more threads there are the less that matters.
+REGISTERS = 128
 # Functions that run once in a while: called, not copied. None of them is given the memory of the run.
 APART = ("ready", "first_step", "state_inside", "worst_component")
 
@@ -72,7 +74,7 @@ def _entry(job: Job, program: MemberProgram, shared: SharedFields) -> str:
         "log_ended": "ENDED", "log_count": "EV_N", "log_t": "EV_T", "log_index": "EV_I", "log_x": "EV_X", "log_k": "EV_K",
     }  # fmt: skip
     lines = [
-        "@cuda.jit(cache=True)",
+        f"@kernel(cache=True, registers={REGISTERS})" if tables else "@cuda.jit(cache=True)",
         "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
         f"        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K{', words, scale_turns' if tables else ''}):",
         "    m = cuda.grid(1)",

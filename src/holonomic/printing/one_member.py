@@ -284,6 +284,7 @@ def _run_apart(memory: Memory) -> Parts:
         fields |= {name: Place(array, place) for name, place in RUN.places(kind).items()}
     known = {name: Known(getattr(memory, name)) for name in FIXED}
     known["stiff_bound"] = Known(0.0)  # nobody is told of stiffness here
+    known["notes"] = Known(0)  # nor of the smallest pivot ratio, for whose state the stages have no room
     return Parts(fields, known)
 
 

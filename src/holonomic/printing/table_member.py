@@ -96,20 +96,20 @@ def weigh(tables, k, O, at_O):
                 room[a + column + i] = O[W + i] * room[f + column + i]
 
 
-def less_weighed(tables, k, O, at_O, at_u):
-    """b = a - W⁻¹ u of bodies of one kind."""
+def weighed(tables, k, O, at_O, at_u, less):
+    """b = W⁻¹ u of bodies of one kind, or, with `less`, a - W⁻¹ u."""
     words, room, width, full = tables.words, tables.room, tables.columns[k], tables.full[k]
     base, a, b = tables.parts_at + PART * k, words[tables.head + AT_A], words[tables.head + AT_B]
     for e in range(words[base + COUNT]):
         W, column = at_O + words[base + WRITES] + e * tables.lengths[k], words[words[base + ENDS] + e * tables.ends[k]]
         for i in range(width):
+            total = 0.0
             if full:
-                total = 0.0
                 for j in range(width):
                     total += O[W + i * width + j] * room[at_u + column + j]
-                room[b + column + i] = room[a + column + i] - total
             else:
-                room[b + column + i] = room[a + column + i] - O[W + i] * room[at_u + column + i]
+                total = O[W + i] * room[at_u + column + i]
+            room[b + column + i] = room[a + column + i] - total if less else total
 
 
 def give_bodies(tables, k, x, at_x, O, at_O, at_v, out, at_out):
@@ -304,6 +304,43 @@ def judged(tables, floor):
     return found
 
 
+def all_weighed(tables, O, at_O, at_u, less):
+    """b = W⁻¹ u, or, with `less`, a - W⁻¹ u."""
+    for k in range(tables.n_parts):
+        if tables.what[k] == BODY:
+            weighed(tables, k, O, at_O, at_u, less)
+
+
+def consistent(tables, O, at_O, at_L):
+    """Take out of G M⁻¹ f + γ what no λ can give; beside the constraints rows that repeat others disagree."""
+    words, room, head = tables.words, tables.room, tables.head
+    n, f, b, g, given, r = (
+        words[head + N_ROWS], words[head + AT_F], words[head + AT_B], words[head + AT_G], words[head + AT_LAM],
+        words[head + AT_R],
+    )  # fmt: skip
+    before = 0.0
+    for p in range(n):
+        room[given + p] = 0.0
+        room[r + p] = room[g + p]
+    for refinement in range(MOST_REFINEMENTS):
+        solve(tables, O, at_L, r)
+        pulls(tables, O, at_O, r, f)
+        all_weighed(tables, O, at_O, f, False)
+        all_along(tables, O, at_O, b, r, False)
+        change, size = 0.0, 0.0
+        for p in range(n):
+            if not abs(room[r + p]) <= change:
+                change = abs(room[r + p])
+            room[given + p] += room[r + p]
+            room[r + p] = room[g + p] - room[given + p]
+            size = max(size, abs(room[given + p]))
+        if not change > 1e-15 * size or (refinement > 0 and not change < 0.5 * before):
+            break
+        before = change
+    for p in range(n):
+        room[g + p] = room[given + p]
+
+
 def refine(tables, O, at_O, at_L):
     """λ = S⁻¹ (G M⁻¹ f + γ), corrected by what b = M⁻¹ f - M⁻¹ Gᵀ λ leaves of G b + γ; return how much that is."""
     words, room, head = tables.words, tables.room, tables.head
@@ -321,10 +358,16 @@ def refine(tables, O, at_O, at_L):
             for p in range(n):
                 room[lam + p] += room[r + p]
         pulls(tables, O, at_O, lam, f)
-        for k in range(tables.n_parts):
-            if tables.what[k] == BODY:
-                less_weighed(tables, k, O, at_O, f)
-        all_along(tables, O, at_O, b, r, True)
+        if words[head + REDUNDANT] > 0:
+            all_weighed(tables, O, at_O, f, False)
+            all_along(tables, O, at_O, b, r, False)
+            for p in range(n):
+                room[r + p] = room[g + p] - room[r + p]
+            for i in range(nc):
+                room[b + i] = room[a + i] - room[b + i]
+        else:
+            all_weighed(tables, O, at_O, f, True)
+            all_along(tables, O, at_O, b, r, True)
         left = judged(tables, floor)
         if floor == 0.0 and left > REFINED:
             for i in range(nc):
@@ -365,6 +408,8 @@ def field(tables, t, a, at_a, out, at_out):
         least, tiny = factor(tables, room, at_L, assemble(tables, room, at_O, at_L))
         if tiny > max(words[head + REDUNDANT], 0):
             least = 0.0
+        if words[head + REDUNDANT] > 0:
+            consistent(tables, room, at_O, at_L)
         left = refine(tables, room, at_O, at_L)
         if not left <= LOST:
             least = 0.0 if left > LOST else left  # NaN stays one

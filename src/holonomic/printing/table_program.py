@@ -15,7 +15,7 @@ import numpy as np
 
 from ..assembly.collection import Collection
 from ..assembly.table_system import TableSystem
-from ..errors import OK, IncompatibleMethods
+from ..errors import OK, HolonomicError, IncompatibleMethods
 from ..kernels.elements import BODY, FORCE, ROWS, SPEEDS, STATE
 from ..kernels.evaluate import judge_field, may_look, weigh
 from ..kernels.memory import RUN, SIZE
@@ -74,10 +74,10 @@ def check_tables(job: Job) -> None:
         raise too_large(least)
     if c.whole:
         raise _missing("accelerations from the whole matrix, as friction that follows reactions and bodies without mass need them")
+    if any(function.calls for table in c.tables for function in table.kind.functions.values()):
+        raise _missing("functions of outside, whose code is for the processor")
     if program.switches:
         raise _missing("comparisons that steps end on")
-    if c.redundant > 0 or c.redundant_q > 0:
-        raise _missing("rows that repeat others")
     wanted = {Fn[name] for name in _names(job)}
     variant = plan.variant
     lacking = sorted(fn.name for fn in wanted if fn not in HERE)
@@ -94,12 +94,17 @@ def _missing(what: str) -> IncompatibleMethods:
     return IncompatibleMethods(f'on="cuda" runs mechanisms as tables without {what}. {WAY_OUT}')
 
 
-def too_large(numbers: int) -> IncompatibleMethods:
+def too_large(numbers: int, room: int = ROOM) -> HolonomicError:
     """A member that does not fit a thread."""
-    return IncompatibleMethods(
-        f'on="cuda" runs each member of a mechanism as tables in a thread of its own, which has room for {ROOM} numbers; this '
-        f'one needs {numbers}. Use on="threads".'
+    return HolonomicError(
+        f'on="cuda" runs each member of a mechanism as tables in a thread of its own, which has room for {room} numbers here; '
+        f'this one needs {numbers}. Use on="threads".'
     )
+
+
+def numbers_of(program: MemberProgram) -> int:
+    """Numbers that a thread has room for in a program."""
+    return _numbers(program.local)
 
 
 def rung(wide: int, work: int) -> tuple[int, int]:

@@ -229,8 +229,8 @@ class _Weighed:
             F = self._of("FACTOR", t, x)
         return F
 
-    def _of(self, part: str, t: float, a: np.ndarray, b: np.ndarray = np.zeros(0)) -> np.ndarray:
-        return self.model.evaluate(Fn[f"{self.level}_{part}"], t, a, b, self.data, self.variant)
+    def _of(self, part: str, t: float, a: np.ndarray, *b: np.ndarray) -> np.ndarray:
+        return self.model.evaluate(Fn[f"{self.level}_{part}"], t, a, *(b or (np.zeros(0),)), self.data, self.variant)
 
     def position(self, t: float, q: np.ndarray, most: float, held: np.ndarray) -> np.ndarray:
         """Newton's method from q."""

@@ -193,7 +193,7 @@ def redundant_rows(labels, G: np.ndarray, kept: tuple[int, ...]) -> tuple[tuple[
 def rows_that_repeat(labels, G, gone: np.ndarray) -> tuple[tuple[int, ...], tuple[str, ...], list[str]] | None:
     """What `redundant_rows` gives, of a sparse G whose other rows are independent; None where these are not all.
 
-    Kept rows make up one that is gone, or a random sum of them all, by weights w with Gₖᵀ w = g: from [I Gₖᵀ; Gₖ 0] (x, w) = (g, 0).
+    Kept rows make up one that is gone, or a random sum of them all, by weights w, Gₖᵀ w = g, from [I Gₖᵀ; Gₖ 0] (x, w) = (g, 0).
     Where many rows are concerned, what repeats what is not looked for: the list is not shown.
     """
     from scipy.sparse import block_array, diags_array, eye_array

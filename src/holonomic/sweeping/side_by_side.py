@@ -196,7 +196,7 @@ def _operations(program: Program) -> int:
     if program.operations is None:
         plan = program.plan
         program.operations = 0
-        if not np.any(plan.fns[1::2]):  # played tapes, dense solves and tables have a context
+        if not np.any(plan.fns[1::2]) and not plan.model.is_long:  # played tapes, dense solves and tables have a context
             tapes = plan.model.tapes(*program.groups()["run"]).values()
             if not any(tape.calls for tape in tapes):
                 program.operations = sum(map(len, tapes))

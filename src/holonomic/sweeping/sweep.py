@@ -200,12 +200,15 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
             'controllers run on threads of this process and keep their answers in memory: use on="threads", without store=.'
         )
     explicit_only = isinstance(many.on, str) and many.on == "cuda"
-    if start.compile is None and not isinstance(engine, Threads):
-        start = start._replace(compile="now")  # tables are memory of this process
+    left_open = start.compile is None
+    if left_open and not isinstance(engine, Threads):
+        start = start._replace(compile=how_elsewhere(engine, system))
     try:
         job = job_of(call, system, t_end, start, asked, many, explicit_only)
+        if left_open and start.compile == "never":
+            engine.check(job)  # type: ignore[attr-defined]
     except IncompatibleMethods:
-        if start.compile is not None or not isinstance(system, Assembling):
+        if not left_open or start.compile == "now" or not isinstance(system, Assembling):
             raise
         job = job_of(call, system, t_end, start._replace(compile="now"), asked, many, explicit_only)  # what tables do not offer
     job.halt.budget = budget
@@ -215,6 +218,12 @@ def run_members(call: str, system, t_end, start: GivenStart, asked: Asked, many:
         runs = stream(job, engine, many.store, many.resume, asked.progress)
     warn_of(runs.noted, job.count)
     return runs
+
+
+def how_elsewhere(engine: Engine, system) -> str:
+    """What a system runs as where it is not said, on other engines than threads: tables are memory of this process, or a GPU's."""
+    beyond = getattr(engine, "tables_beyond", None)
+    return "never" if beyond is not None and isinstance(system, Assembling) and system.n_rows > beyond else "now"
 
 
 def job_of(call: str, system, t_end, start: GivenStart, asked: Asked, many: AskedMembers, explicit_only: bool) -> Job:
