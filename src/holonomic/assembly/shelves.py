@@ -72,7 +72,7 @@ def whole_eights(flags: np.ndarray) -> np.ndarray:
 
 
 def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
-    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another; `x` is written over.
+    """Eight places, the last index, as `native.eight` reads them: ~p where p, p + 1, ... follow one another.
 
     `x` has one row for each group of `count` elements; copies in the last of a group need not follow where it begins a row of eight
     places, of which the others are copies, too.
@@ -83,7 +83,7 @@ def marked(x: np.ndarray, count: int = 0) -> np.ndarray:
         copies = np.arange(first, len(x))[:, None] + len(x) * np.arange(8) >= count
         copies = copies.reshape(len(copies), *(1,) * (x.ndim - 2), 8)
         following[first:] |= copies & (x[first:, ..., :1] % 8 == 0)
-    together = whole_eights(following)
+    x, together = np.array(x), whole_eights(following)
     x[together, 0] = ~x[together, 0]
     return x
 
@@ -99,10 +99,10 @@ def shortened(x: np.ndarray) -> np.ndarray:
     own = eights[apart]
     same = whole_eights(own == own[:, :1])
     values, which = np.unique(own[same, 0], return_inverse=True)
-    behind = len(words) + 8 * len(values)
-    words[apart[same]] = len(words) + 8 * which
-    words[apart[~same]] = behind + 8 * np.arange(len(apart) - len(which))
-    return np.concatenate([words, np.repeat(values, 8), own[~same].ravel()])
+    many = len(apart) - len(which)
+    words[apart[~same]] = len(words) + 8 * np.arange(many)
+    words[apart[same]] = len(words) + 8 * (many + which)
+    return np.concatenate([words, own[~same].ravel(), np.repeat(values, 8)])
 
 
 def turned(into: np.ndarray) -> np.ndarray:
