@@ -54,8 +54,9 @@ def field_of(m: Mechanism, whole: bool = False):
 @pytest.mark.parametrize("n, branch", [(9, 7), (30, 50), (100, 7), (100, 200), (171, 200)])
 def test_links_of_a_chain_give_what_the_whole_matrix_gives(kind, height, n, branch):
     model, x, links = field_of(chain(kind, n, branch))
-    assert (np.abs(links) == height).any() and (links == 0).any()
-    assert (np.abs(links) == 10 + height).any() or n < 30  # ends
+    from_ends = kind == "hinges" and n < 16  # short chains of hinges have ends alone
+    assert (links == 0).any() and (np.abs(links) == height).any() == (not from_ends)
+    assert (np.abs(links) == 10 + height).any() or (n < 30 and not from_ends)  # ends
     assert n < 100 or branch < n or (links == -height).any()  # where all stands side by side
     found = model.evaluate(Fn.FIELD, 0.0, x, np.zeros(0), model.data())
     whole, *_ = field_of(chain(kind, n, branch), whole=True)
