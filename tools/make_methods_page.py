@@ -109,8 +109,10 @@ def formulations() -> str:
         found = describe("formulation", method)
         keeps = ", ".join(method().keeps) or "none"
         gives = " or ".join(found["gives"])
-        rows.append([called(method), str(found.get("index", "")), gives, keeps, first_line(method), keys(found)])
-    return table(["formulation", "index", "gives", "levels it imposes", "equations", "from"], sorted(rows))
+        tables = "✓" if method().levels else ""
+        rows.append([called(method), str(found.get("index", "")), gives, keeps, tables, first_line(method), keys(found)])
+    tables = "implicit [on tables](mechanisms.md#tables)"
+    return table(["formulation", "index", "gives", "levels it imposes", tables, "equations", "from"], sorted(rows))
 
 
 def integrators() -> str:

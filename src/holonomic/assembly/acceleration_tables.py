@@ -15,7 +15,7 @@ from .acceleration_kinds import LEAST_SQUARES, OF_SQUARES, SLOPE
 from .collection import Collection
 from .newton_entries import ends_of
 from .newton_kinds import Levels
-from .newton_tables import NewtonTables, _runs
+from .newton_tables import NewtonTables, runs
 from .what_lumps_hold import held_by_lumps
 
 OF_LUMPS, OF_ROWS = "qvw", "τμλ"
@@ -103,7 +103,7 @@ class AccelerationTables(NewtonTables):
             starts.append(self._begins[which] + firsts[which[0]])
             counts.append(self._heights_of[which[0]])
             heights += counts[-1]
-        names, tall = [_runs(np.stack(starts, axis=1).ravel(), np.stack(counts, axis=1).ravel())], [heights]
+        names, tall = [runs(np.stack(starts, axis=1).ravel(), np.stack(counts, axis=1).ravel())], [heights]
         for which in of_rows:
             self._inside[which] = np.full(self.c.n_rows, -1, dtype=np.int64)
         kept = ~self.dropped

@@ -81,8 +81,8 @@ class NewtonTables:
         """Rows whose pivots were replaced in these real factors."""
         found = np.zeros(self.c.n_rows, dtype=bool)
         m, n, at, panel = self.words[:, [0, 1, 2, 9]].T
-        pivots = factors[self.real - self.panels :][_runs(panel + m * n + (n - m) * m, m)]
-        names = self.names[_runs(at, m)]
+        pivots = factors[self.real - self.panels :][runs(panel + m * n + (n - m) * m, m)]
+        names = self.names[runs(at, m)]
         found[(names[(pivots % 1.0 != 0.0) & (names >= self.n_free)] - self.n_free) % max(1, self.n_lam)] = True
         return found
 
@@ -194,7 +194,7 @@ class NewtonTables:
             return np.arange(self.n_free)
         moving = np.cumsum(self.moving) - self.moving
         starts = np.stack([int(self.moving.sum()) + self.lumps[:, 0], moving], axis=1).ravel()
-        return _runs(starts, np.stack([self.widths - self.moving, self.moving], axis=1).ravel())
+        return runs(starts, np.stack([self.widths - self.moving, self.moving], axis=1).ravel())
 
     def _words(self, newton) -> tuple[int, int]:
         """What kernels know of the unknowns of a kind: multipliers of each row, whether it reads v'."""
@@ -241,7 +241,7 @@ class NewtonTables:
         m = np.bincount(when[order.own], weights=heights[order.own], minlength=fronts).astype(np.int64)
         begins = np.cumsum(n) - n
         at = ends - heights[nodes] - begins[front]
-        names = self.names_of[_runs((np.cumsum(heights) - heights)[nodes], heights[nodes])]
+        names = self.names_of[runs((np.cumsum(heights) - heights)[nodes], heights[nodes])]
         panels = m * n + (n - m) * m + m
         panel, largest = int(panels.sum()), int(n.max(initial=0))
         words = np.zeros((fronts, HEAD), dtype=np.int64)
@@ -257,13 +257,13 @@ class NewtonTables:
         at_left, free = self._rooms(parents, n - m)
         each = leaves[np.argsort(parents[leaves], kind="stable")]  # children, parent by parent
         of_child = np.repeat(each, n_border[each])
-        rest = order.border[_runs(order.border_first[each], n_border[each])]
-        rows = _runs(inside(parents[of_child], rest), heights[rest])
+        rest = order.border[runs(order.border_first[each], n_border[each])]
+        rows = runs(inside(parents[of_child], rest), heights[rest])
         lengths = 2 + (n - m)[each]
         children = np.empty(int(lengths.sum()), dtype=np.int64)
         starts = np.cumsum(lengths) - lengths
         children[starts], children[starts + 1] = at_left[each], (n - m)[each]
-        children[_runs(starts + 2, (n - m)[each])] = rows
+        children[runs(starts + 2, (n - m)[each])] = rows
         words[:, 8] = np.bincount(parents[each], minlength=fronts)
         taken = np.bincount(parents[each], weights=lengths, minlength=fronts).astype(np.int64)
         words[:, 7], words[:, 10] = np.cumsum(taken) - taken, at_left
@@ -309,7 +309,7 @@ def _by_front(
     return packed, turn[order][kind[order] == 2], counts
 
 
-def _runs(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def runs(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Whole numbers from each start on, so many of them, one run after the other."""
     before = np.cumsum(counts) - counts
     return np.repeat(starts - before, counts) + np.arange(int(counts.sum()))

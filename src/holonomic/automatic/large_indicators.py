@@ -26,7 +26,7 @@ def fastest(model, t: float, x: np.ndarray, data: np.ndarray, rows, field: Calla
             first = model.n_constraints
             H = H[[row for row in rows if row < first] + [first + row for row in rows]]
         try:
-            tangent = _saddle(_identity(n), _unit(H)).within
+            tangent = _Saddle(_identity(n), _unit(H)).within
         except RuntimeError:  # a singular position
             return np.zeros(0, complex)
 
@@ -58,8 +58,8 @@ def of_constraints(model, t: float, x: np.ndarray, f: np.ndarray, data: np.ndarr
     rate = (at[2] - at[0]) / (2 * s)
     identity, M = _identity(model.nv), system.sparse_mass(t, x, data)
     try:
-        smallest = [_smallest(_saddle(identity, C)) for C in unit]
-        plain, heavy = _saddle(identity, at[1]), _saddle(M, at[1])
+        smallest = [_smallest(_Saddle(identity, C)) for C in unit]
+        plain, heavy = _Saddle(identity, at[1]), _Saddle(M, at[1])
     except RuntimeError:  # a singular position, or masses that vanish
         return found
     shrinking = (smallest[0] - smallest[2]) / (2 * s)
@@ -74,7 +74,7 @@ def of_constraints(model, t: float, x: np.ndarray, f: np.ndarray, data: np.ndarr
     }
 
 
-class _saddle:
+class _Saddle:
     """Factors of [M Cᵀ; C 0]."""
 
     def __init__(self, M, C):
@@ -113,7 +113,7 @@ def _unit(C):
     return diags_array(1.0 / np.maximum(np.sqrt((C * C).sum(axis=1)), 1e-300)) @ C
 
 
-def _smallest(saddle: _saddle) -> float:
+def _smallest(saddle: _Saddle) -> float:
     """The smallest singular value of C, M being 1."""
     return 1.0 / np.sqrt(max(_largest(saddle.inverse, saddle.m), 1e-300))
 

@@ -217,7 +217,8 @@ class _Weighed:
 
     def forget(self) -> None:
         """Leave the system as it was."""
-        self.model.system.set_rank(*self.known)
+        if self.model.system.rank != self.known:
+            self.model.system.set_rank(*self.known)
 
     def _factors(self, level: str, t: float, x: np.ndarray) -> np.ndarray:
         self.level = "VEL" if self.model.shared else level
