@@ -10,7 +10,9 @@ from ..errors import BadArgument, InconsistentState
 from ..starting.initial import rank_by_rows
 from .assemble import Kinematics, close
 
-NAMED = 300  # bodies, beyond which no matrix of all joints is made: one of 10⁴ rods in the plane would take 5 GB
+# bodies, in the plane and in space, beyond which no matrix of all joints is made: one of 10⁴ rods in the plane would take 5 GB, and
+# 120 bodies in space 50 s
+DENSE = {2: 300, 3: 40}
 MOST = 20  # joints with redundant rows that are printed by name
 RANK = 1e-8  # singular values below, relative to the largest, count as zero
 
@@ -26,10 +28,11 @@ class Mobility:
     rows, rank : int
         Number of constraint rows, and how many are independent.
     redundant : {str: int}
-        Rows that repeat others, by joint: their reactions are not unique. Beyond 300 bodies by the pivots of tables; empty where
-        these do not tell them.
+        Rows that repeat others, by joint: their reactions are not unique. Beyond 300 bodies (40 in space) by the pivots of tables;
+        empty where these do not tell them.
     margin : float
-        Smallest singular value that should not be zero, rows scaled to 1: near 0 the position is singular. NaN beyond 300 bodies.
+        Smallest singular value that should not be zero, rows scaled to 1: near 0 the position is singular. NaN beyond 300 bodies
+        (40 in space).
     """
 
     dof: int
@@ -52,7 +55,7 @@ class Mobility:
 def mobility(m) -> Mobility:
     """Count where the mechanism is assembled; rank that is higher nearby means a singular position, not redundancy."""
     q = m.assembly.q
-    if len(m.bodies) > NAMED:
+    if len(m.bodies) > DENSE[m.dimension]:
         return _by_tables(m, q)
     k = Kinematics(m)
     G = _scaled(k, q)
