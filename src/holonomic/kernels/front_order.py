@@ -4,8 +4,8 @@ Minimum degree on the quotient graph: nodes (rows of one joint) are the variable
 two lumps, a coupling four; what is left of the lumps of an eliminated node becomes one element of the graph, so that a node never
 touches more than at the beginning. Nodes go in rounds, many at a time that do not touch each other: of a chain every second,
 then every second of the rest. That makes a little more work than one end after the other, but eight of them can be done at once.
-Nodes that touch nothing but what a node leaves go with it, in the same front, unless that would no longer be one of few own rows,
-or a link of a chain, whose loops are written out.
+Nodes that touch nothing but what a node leaves go with it, in the same front, unless that would be a link of a chain, or the last
+but one, whose loops are written out.
 """
 
 from __future__ import annotations
@@ -178,8 +178,7 @@ def order_fronts(
             v = alive[i]
             if degrees[v] < 0 or seen[v] == turn or degrees[v] > most or (ends > 0 and degrees[v] > 2 * heights[v]):
                 continue
-            e, first, level, rows = lumps + fronts, top, 0, heights[v]
-            most_rows = MOST if degrees[v] < ALONE else degrees[v]
+            e, first, level = lumps + fronts, top, 0
             stamp += 1
             mark[v], degrees[v] = stamp, -1
             own[k], k = v, k + 1
@@ -195,7 +194,11 @@ def order_fronts(
                         if top == len(lists):
                             return FULL
                         lists[top], top = w, top + 1
-            end, link = first, top - first == 2 and heights[lists[first]] == heights[v] == heights[lists[first + 1]]
+            end, link = first, False
+            if top - first == 2:
+                link = heights[lists[first]] == heights[v] == heights[lists[first + 1]]
+            elif top - first == 1:  # the last two of a chain
+                link = MOST < heights[v] + heights[lists[first]] < ALONE
             for t in range(first, top):
                 w = lists[t]
                 others = node_first[w]
@@ -203,9 +206,9 @@ def order_fronts(
                     if absorbed[slots[s]] != fronts:
                         slots[others] = slots[s]
                         others += 1
-                if others == node_first[w] and not link and rows + heights[w] <= most_rows:  # nothing else touches it
+                if others == node_first[w] and not link:  # nothing else touches it
                     degrees[w] = -1
-                    own[k], k, rows = w, k + 1, rows + heights[w]
+                    own[k], k = w, k + 1
                     continue
                 slots[others] = e
                 touched[w], seen[w] = others + 1 - node_first[w], turn
