@@ -5,6 +5,7 @@ import pytest
 
 from holonomic import Index2, Projection, Radau, System, simulate
 from holonomic.assembly.collection import BodyLumps, Collection, fitting
+from holonomic.assembly.front_program import Fronts, Structure
 from holonomic.assembly.newton_tables import NewtonTables
 from holonomic.assembly.shelves import in_eights, in_their_order, marked, places, shortened, standing
 from holonomic.model.model_base import MANY
@@ -65,6 +66,14 @@ def test_equal_constants_share_a_place_and_keep_their_sign():
     assert numbers[at].tolist() == [0.0, 1.5, 0.0, 1.5, 0.0, 5.0, 1.5, 1.5] and np.signbit(numbers[at[2]])
     assert not np.signbit(numbers[at[0]]) and at[1] == at[3] == at[6] and at[0] == at[4]
     assert numbers[row].tolist() == [4.0, 5.0, 6.0]
+
+
+def test_ends_of_chains_do_not_wait_for_rows_that_wait_for_them():
+    # three rows of one distance each hold a body; two hinges in space of five rows make a chain beside it: its ends are no ends
+    # of this round, whose fronts are much smaller
+    heights, node, lump = np.array([5, 5, 1, 1, 1]), np.array([0, 1, 1, 2, 3, 4]), np.array([0, 0, 1, 2, 2, 2])
+    found = Fronts(Structure(heights, node, lump, 3))
+    assert sorted(found.own[: len(heights)]) == list(range(5)) and found.many >= 2
 
 
 def test_what_fronts_leave_lies_apart_until_it_is_taken():

@@ -170,9 +170,9 @@ def order_fronts(
             least = min(least, degrees[alive[i]])
         most = 2 * least if least <= SMALL else least + least // 4
         turn += 1
-        ends = 0
+        ends = 0  # of those that may go: the others would wait for ends that wait for them
         for i in range(left if n <= SHORT else 0):
-            if heights[alive[i]] >= HIGH and degrees[alive[i]] == 2 * heights[alive[i]]:
+            if heights[alive[i]] >= HIGH and degrees[alive[i]] == 2 * heights[alive[i]] and degrees[alive[i]] <= most:
                 ends += 1
         for i in range(left):
             v = alive[i]
