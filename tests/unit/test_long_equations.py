@@ -85,9 +85,9 @@ def test_swept_rows_are_those_of_the_derivatives():
     from holonomic.model.symbolics import SX, binary, densify, function_of, if_else, jacobian, unary, vec, vertcat
 
     a, b, t, data = SX.sym("a", 4), SX.sym("b", 2), SX.sym("t", 1), SX.sym("d", 1)
-    names = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs sign floor ceil"
+    names = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs sign floor ceil expm1 log1p"
     one = [unary(name)(a[0] / 3) for name in names.split()]
-    two = [binary(name)(a[1], b[0] + a[2]) for name in "add sub mul div pow atan2 fmin fmax constpow".split()]
+    two = [binary(name)(a[1], b[0] + a[2]) for name in "add sub mul div pow atan2 fmin fmax constpow hypot fmod copysign".split()]
     rest = [if_else(a[0] < b[0], a[3] ** 2, a[3] * b[1]), a[0] * a[0] + a[0], -a[1], 1 / a[2], 2 * a[3], a[3], SX(3.0), t * data]
     out = vertcat(*one, *two, *rest, one[3] * two[2])
     tape = record(t, a, b, data, out)
