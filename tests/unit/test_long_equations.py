@@ -18,11 +18,12 @@ from holonomic import (
     Radau,
     System,
     export,
+    opaque,
     simulate,
 )
 from holonomic.kernels.signatures import N_FUNCTIONS, Fn
 from holonomic.loop.from_python import invoke
-from holonomic.model import compiled, derive, long_equations
+from holonomic.model import compiled, derive, long_equations, played_tapes
 from holonomic.model.compiled import Model
 from holonomic.model.elimination_order import coordinates_alone, sparse_order
 from holonomic.model.model_base import Variant
@@ -85,9 +86,9 @@ def test_swept_rows_are_those_of_the_derivatives():
     from holonomic.model.symbolics import SX, binary, densify, function_of, if_else, jacobian, unary, vec, vertcat
 
     a, b, t, data = SX.sym("a", 4), SX.sym("b", 2), SX.sym("t", 1), SX.sym("d", 1)
-    names = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs sign floor ceil"
+    names = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs sign floor ceil expm1 log1p"
     one = [unary(name)(a[0] / 3) for name in names.split()]
-    two = [binary(name)(a[1], b[0] + a[2]) for name in "add sub mul div pow atan2 fmin fmax constpow".split()]
+    two = [binary(name)(a[1], b[0] + a[2]) for name in "add sub mul div pow atan2 fmin fmax constpow hypot fmod copysign".split()]
     rest = [if_else(a[0] < b[0], a[3] ** 2, a[3] * b[1]), a[0] * a[0] + a[0], -a[1], 1 / a[2], 2 * a[3], a[3], SX(3.0), t * data]
     out = vertcat(*one, *two, *rest, one[3] * two[2])
     tape = record(t, a, b, data, out)
@@ -256,6 +257,27 @@ def test_what_is_too_long_to_be_written_out_is_refused(monkeypatch, tmp_path):
         export(system, 0.1, q0=q, v0=v, folder=tmp_path)
     with pytest.raises(IncompatibleMethods, match="or double-double they would compile for minutes"):
         simulate(system, 0.1, q0=q, v0=v, precision="double-double")
+
+
+def test_derivatives_count_among_what_is_written_out(monkeypatch, tmp_path):
+    n = 60
+    A = np.random.default_rng(0).normal(size=(n, n))
+    ode, y = Ode(lambda y: -100 * y + A @ np.tanh(A @ np.sin(y))), np.linspace(0, 1, n)
+    monkeypatch.setattr(compiled, "LONGEST_WRITTEN", 50_000)  # more than its operations, less than those of its derivatives
+    with pytest.raises(IncompatibleMethods, match=r"^the equations and their derivatives are about \d{6} operations, which are pl"):
+        export(ode, 0.1, y0=y, folder=tmp_path, integrator=Radau())
+
+
+def test_what_is_long_and_cannot_be_played_is_refused(monkeypatch):
+    n = 20
+    A, square = np.random.default_rng(0).normal(size=(n, n)), opaque(lambda x: x * x)
+    monkeypatch.setattr(compiled, "LONGEST_WRITTEN", 500)
+    monkeypatch.setattr(played_tapes, "LONGEST_COMPILED", 500)
+    how = {"y0": np.linspace(0, 1, n), "integrator": Radau()}
+    for law, name in ((lambda y: square(y[0]), "opaque functions"), (lambda y: np.arccosh(2 + y[0] ** 2), "acosh")):
+        with pytest.raises(IncompatibleMethods, match=rf"^with {name} the equations and their derivatives are compiled, \d+ op"):
+            simulate(Ode(lambda y, law=law: -100 * y + A @ np.tanh(y) + law(y)), 0.1, **how)
+    assert simulate(Ode(lambda y: -100 * y + A @ np.hypot(y, 1.0)), 0.1, **how).t[-1] == 0.1
 
 
 def test_coupled_rows_are_given_to_implicit_methods_at_the_level_of_velocities():

@@ -37,7 +37,7 @@ see = view_as(PLAYED)
 OPERATIONS = (
     "add", "sub", "mul", "div", "neg", "sq", "twice", "inv", "sqrt", "sin", "cos", "assign", "if_else_zero", "lt", "le", "eq", "ne",
     "not", "and", "or", "fmin", "fmax", "fabs", "sign", "exp", "log", "pow", "constpow", "tan", "atan", "atan2", "tanh", "asin",
-    "acos", "sinh", "cosh", "floor", "ceil",
+    "acos", "sinh", "cosh", "floor", "ceil", "hypot", "expm1", "log1p", "fmod", "copysign",
 )  # fmt: skip
 ROOT, FURTHER = 8, 24  # from here on they are rare
 PLACE, SECOND = 8, 32  # bits at which a word has the place of the result, and the place of a second operand
@@ -109,7 +109,30 @@ def rare(number, x, y):
         return math.cosh(x)
     if number == 36:
         return math.floor(x)
-    return math.ceil(x)
+    if number == 37:
+        return math.ceil(x)
+    return rarest(number, x, y)
+
+
+@leaf
+def rarest(number, x, y):
+    """Those that stand for others near zero and without overflow, and remainders."""
+    if number == 38:
+        return hypotenuse(abs(x), abs(y))
+    if number == 39:
+        return math.expm1(x)
+    if number == 40:
+        return math.log1p(x) if x > -1.0 else (-math.inf if x == -1.0 else math.nan)
+    if number == 41:
+        return math.copysign(abs(x) % abs(y), x) if y != 0.0 and abs(x) < math.inf else math.nan
+    return math.copysign(x, y)
+
+
+@leaf
+def hypotenuse(x, y):
+    """sqrt(x² + y²) of positive numbers, whose squares may be too large or too small."""
+    longer, shorter = max(x, y), min(x, y)
+    return longer * math.sqrt(1.0 + (shorter / longer) ** 2) if 0.0 < longer < math.inf else longer + shorter
 
 
 @leaf

@@ -28,7 +28,7 @@ from .extra_states import NONE, Extras
 from .function_sets import CompiledFunctions, ModelFile, with_dense_solves
 from .model_base import PLAIN, Held, ModelBase, Variant
 from .newton_factors import UNROLLED, order_at_start, unrolled
-from .played_tapes import LONGEST_COMPILED
+from .played_tapes import LONGEST_COMPILED, refuse_unplayed
 from .system import Ode, System
 from .tape import Tape
 from .watch import Watch, alike
@@ -37,6 +37,7 @@ FEW = 16  # sets of functions with events that a model keeps
 # what a run begins with comes from compiled code, first time or not: the graph rounds otherwise
 BEGINNINGS = (Fn.MULTIPLIERS, Fn.ALGEBRAIC, Fn.POS_FACTOR, Fn.POS_SOLVE)
 WHOLE = (Fn.FIELD, Fn.REFINED, Fn.TERMS, Fn.EQUATIONS)  # functions with all that was traced in them
+SHORT = 3000  # operations, below which what is written out is not looked at
 LONGEST_WRITTEN = 200_000  # operations up to which they are handed on as data: a quarter of a minute for LLVM
 MANY_LOOKS = 12  # evaluations from Python after which a function is worth compiling
 SMALL = 40  # velocities and multipliers up to which dense terms compile in a few hundredths of a second
@@ -245,14 +246,15 @@ class Model(ModelBase):
         """Return what functions compute as plain data, which another process can compile."""
         from .graphs import tapes
 
-        if set(wanted) & set(WHOLE) and self._length > LONGEST_WRITTEN:
-            raise IncompatibleMethods(
-                f"the equations are {self._length} operations, which are played from lists in this process: written out for a GPU, "
-                "another process, a page, an export or double-double they would compile for minutes. Use simulate, Stepper, or "
-                'sweep with on="threads".'
-            )
+        if set(wanted) & set(WHOLE):
+            _refuse_long("the equations are", self._length)
         really = tuple(dict.fromkeys(self._really(fn, variant) for fn in wanted))
         with collector_paused():
+            if self._length > SHORT:
+                from .long_equations import long_equations
+
+                long = long_equations(self._request(really, variant), really)
+                _refuse_long("the equations and their derivatives are about", 0 if long is None else long.operations)
             made = tapes(*self._request(really, variant), order=self._pivots_for(variant))
         return {fn: made[self._really(fn, variant)] for fn in wanted}
 
@@ -440,6 +442,8 @@ class Model(ModelBase):
             made = {fn: tape for fn, tape in made.items() if fn not in UNROLLED}
         named = {fn.name: tape for fn, tape in made.items() if not is_played(tape, bool(dense or swept))}
         size = sum(len(tape) for tape in named.values())
+        if size > LONGEST_WRITTEN:
+            refuse_unplayed(named.values(), size)
         if size > ANNOUNCE_ABOVE:
             notice(f"compiling a model of {size} operations ...")
         name = machine_code.compile_tapes(named)
@@ -532,3 +536,13 @@ class Model(ModelBase):
 
             self._records[name] = ModelFile(f"{name}-{machine_code.content_name({})[:8]}.json", not self.outside)
         return self._records[name]
+
+
+def _refuse_long(what: str, operations: int) -> None:
+    """Refuse to hand on so many operations."""
+    if operations > LONGEST_WRITTEN:
+        raise IncompatibleMethods(
+            f"{what} {operations} operations, which are played from lists in this process: written out for a GPU, "
+            "another process, a page, an export or double-double they would compile for minutes. Use simulate, Stepper, or "
+            'sweep with on="threads".'
+        )

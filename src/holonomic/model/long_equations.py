@@ -69,6 +69,11 @@ class LongEquations:
         """Whether there are as many equations as unknowns."""
         return len(self.tape.outputs) == self.width
 
+    @property
+    def operations(self) -> int:
+        """How many there would be, derivatives written out."""
+        return len(self.tape) + sum(each.entries for each in self.jacobians.values())
+
     def order(self, nq: int, t0: float, x0: np.ndarray, data: np.ndarray) -> Order:
         """Pivots, by values at the start of a motion and beside it; as many as are worth it."""
         n = self.width

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 
 import numpy as np
 
+from ..errors import IncompatibleMethods
 from ..kernels.played import OPERATIONS, PLACE, PLAYED, SECOND, played
 from ..native.layout import Memory
-from .tape import INPUTS, Tape
+from .tape import CALL, INPUTS, Tape
 
 # reads, operations and results of one function, above which it is played: compiling takes some 75 µs for each of them
 LONGEST_COMPILED = 100_000
@@ -25,6 +27,17 @@ def is_played(tape: Tape, beside_dense: bool = False) -> bool:
 def lacks(tape: Tape) -> set[str]:
     """Operations of a tape that are not played."""
     return {node[0] for node in tape.nodes} - NUMBER.keys() - {"in", "const"}
+
+
+def refuse_unplayed(tapes: Iterable[Tape], size: int) -> None:
+    """Refuse to compile so many operations, which are so many because some of them are not played."""
+    found = set().union(*(lacks(tape) for tape in tapes if len(tape) > LONGEST_COMPILED))
+    if found:
+        names = sorted({"opaque functions" if name.startswith(CALL) else name for name in found} - {"choose"})
+        raise IncompatibleMethods(
+            f"with {' and '.join(names) or 'cases'} the equations and their derivatives are compiled, {size} operations of them, which "
+            "takes minutes; others as long are played from lists. Write those without, or use an explicit integrator."
+        )
 
 
 class PlayedTape:
