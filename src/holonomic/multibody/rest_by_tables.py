@@ -37,6 +37,7 @@ LEAST = 1e-7  # κ beside its first: what it falls to. Without it no body could 
 LOOKS = 24  # vectors of Lanczos's method
 APART = 4.0  # κ of one look at stability beside that of the next
 APART_BY = 1e-3  # of κ θ from what stable motions have
+UNEVEN = 1e-6  # of two products of K with vectors: by how much they may differ where forces have a potential
 FLAT = 1e-7  # of the largest stiffness: what counts as none
 VARIANT = Variant(formulation=Index2())
 
@@ -238,13 +239,17 @@ def is_stable(here: Linear) -> bool | None:
     x, y = (rates(random.standard_normal(here.nv)) for _ in range(2))
     if not np.any(x):
         return None  # nothing is free
-    if abs(y @ stiffness(x) - x @ stiffness(y)) > 1e-6 * np.linalg.norm(x) * np.linalg.norm(stiffness(y)):
+    uneven = lambda x, y: abs(y @ stiffness(x) - x @ stiffness(y)) > UNEVEN * np.linalg.norm(x) * np.linalg.norm(stiffness(y))
+    if uneven(x, y):
         return None
     largest = np.max(np.abs(_ritz(lambda x: rates(stiffness(x)), mass, x)))
     kappa = largest
     while kappa > FLAT * largest:
         factors = here.factors(SLOWED * kappa)
-        theta = kappa * _ritz(lambda x, factors=factors: here.solve(factors, SLOWED * mass(x))[0], mass, x)
+        softened = lambda x, factors=factors: here.solve(factors, SLOWED * mass(x))[0]
+        if uneven(softened(x), softened(y)):  # seen where what is stiffer hardly moves
+            return None
+        theta = kappa * _ritz(softened, mass, x)
         if theta.min() < -APART_BY or theta.max() > 1.0 + APART_BY:
             return False
         kappa /= APART
