@@ -1,5 +1,6 @@
 """Mechanisms in words."""
 
+from holonomic import simulate
 from holonomic.multibody import Mechanism, rod
 
 from .machines import four_bar
@@ -17,7 +18,15 @@ def test_a_mechanism_says_what_it_is_made_of_by_kind():
     assert any(line.startswith("spring force 1: ") for line in starts)
     assert any(line.startswith("drives 1: ") for line in starts)
     assert any(line.startswith("freedom 0 degrees of freedom; 9 of 9 rows") for line in starts)
-    assert starts[-1].startswith("runs as tables at once")
+    assert starts[-1] == "runs as code, compiled for it"
+
+
+def test_what_it_says_of_its_next_run_is_so():
+    m = Mechanism()
+    m.chain("rope", at=((0, 0), (2, 0)), links=20, mass=1.0, first=m.ground)
+    assert m.describe().endswith("tables at first, code once that pays")
+    assert simulate(m, 0.001).plan.tier == "tables"
+    assert simulate(four_bar(), 0.001).plan.tier == "code"
 
 
 def test_a_large_one_is_described_in_as_many_lines():

@@ -231,3 +231,30 @@ def test_a_rope_that_nothing_holds_has_no_rest():
     m.chain("rope", at=((0, 0), (6.0, 0)), links=60, mass=6.0)
     with pytest.raises(StepFailed, match="no equilibrium near the start"):
         equilibrium(m)
+
+
+def test_a_jump_of_a_force_is_no_rest_of_a_large_mechanism(monkeypatch):
+    """Steps become short there, and the force is left over."""
+    monkeypatch.setattr(statics, "LARGE", 0)
+    monkeypatch.setattr(statics, "_rest_by_matrices", lambda m, near: None)
+    m = Mechanism(gravity=(0, 0))
+    m.prismatic("rail", m.ground, m.body("car", at=(1, 0), mass=1.0), at=(1, 0), axis=(1, 0))
+    m.force("trap", "car", value=lambda car: (np.where(car.position[0] > 0.3, -1.0, 1.0), 0))
+    with pytest.raises(StepFailed, match="a force of 1 N is left over"):
+        equilibrium(m)
+
+
+@pytest.mark.parametrize("stiffness", [1e2, 1e5, 1e8])
+def test_a_push_that_follows_a_column_is_seen_among_stiff_bodies(stiffness):
+    """Such a force has no potential, and the column may flutter: the stiffness alone does not say whether it is stable."""
+    m = Mechanism()
+    for name, before, x in (("low", "ground", 0.0), ("high", "low", 1.0)):
+        m.body(name, rod((x, 0), (x + 1, 0), mass=1.0))
+        m.revolute(f"{name} hinge", before, name, at=(x, 0))
+        m.torsion_spring(f"{name} hinge", stiffness=10.0)
+    m.force("push", "high", at=(2, 0), value=lambda high: (-30.0 * np.cos(high.angle), -30.0 * np.sin(high.angle)))
+    for i in range(60):
+        m.body(f"b{i}", rod((2 * i, 3), (2 * i, 4), mass=1.0))
+        m.revolute(f"j{i}", "ground", f"b{i}", at=(2 * i, 3))
+        m.torsion_spring(f"j{i}", stiffness=stiffness)
+    assert equilibrium(m).stable is None

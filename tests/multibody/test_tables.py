@@ -353,6 +353,19 @@ def test_a_body_with_many_joints_is_right():
     assert np.abs(sol.energy_error).max() < 1e-9 and np.abs(sol.drift["position"]).max() < 1e-10
 
 
+def test_a_short_chain_of_hinges_beside_a_body_on_threads_has_an_order_of_elimination():
+    """Its ends are to go first, and have more rows than any node that is allowed to go beside those of the threads."""
+    m = Mechanism(gravity=(0, 0, -9.81))
+    for name, before, x in (("a", "ground", 0.5), ("b", "a", 1.5)):
+        m.body(name, at=(x, 0, 0), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        m.revolute(f"{name} hinge", before, name, at=(x - 0.5, 0, 0), axis=(0, 1, 0))
+    m.body("hung", at=(0, 3, 0), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    for k, x in enumerate((-0.5, 0.0, 0.5)):
+        m.distance(f"thread {k}", "ground", "hung", at=((x, 3 + x * x, 1), (x, 3 + x * x, 0)))
+    by_tables, by_code = (simulate(m, 0.02, step=1e-3, integrator=RK4(), compile=way) for way in ("never", "now"))
+    np.testing.assert_allclose(by_tables.q, by_code.q, atol=1e-12)
+
+
 def test_a_start_in_a_singular_position_is_refused():
     m = Mechanism()
     P = {"A": (0, 0), "B": (1, 0), "C": (3, 0), "D": (2, 0)}  # a parallelogram that lies flat

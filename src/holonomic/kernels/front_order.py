@@ -172,7 +172,8 @@ def order_fronts(
         turn += 1
         ends = 0  # of those that may go: the others would wait for ends that wait for them
         for i in range(left if n <= SHORT else 0):
-            if heights[alive[i]] >= HIGH and degrees[alive[i]] == 2 * heights[alive[i]] and degrees[alive[i]] <= most:
+            v = alive[i]
+            if heights[v] >= HIGH and degrees[v] == 2 * heights[v] and degrees[v] <= most:
                 ends += 1
         for i in range(left):
             v = alive[i]

@@ -36,10 +36,11 @@ def description(m, unrolled: int) -> str:
         lines.append(f"  {'stands':<20}{'as it is drawn' if drawn else here}")
     except HolonomicError as problem:
         lines.append(f"  {'does not assemble':<20}{problem}")
-    tables = len(m.bodies) > unrolled
-    runs = f"tables, as it has more than {unrolled} bodies: nothing is compiled for it" if tables else (
-        "tables at once, code where it is known or a run is long"
-    )  # fmt: skip
+    tiers = m.tiers()
+    if len(m.bodies) > unrolled:
+        runs = f"tables, as it has more than {unrolled} bodies: nothing is compiled for it"
+    else:
+        runs = "code, compiled for it" if tiers is None or not tiers.by_tables else "tables at first, code once that pays"
     lines.append(f"  {'runs as':<20}{runs}")
     return "\n".join(lines)
 

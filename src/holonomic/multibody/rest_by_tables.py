@@ -26,6 +26,8 @@ SLOWED = 1e9  # 1/s by which K counts beside damping, ∂f/∂v, which stands in
 STEPS = 2000
 NEAR = 1e-10  # of the size of the mechanism: a step, after which no other is taken
 BALANCED = 1e-10  # R beside the largest force
+NO_REST = 1e-6  # R beside the largest force, with which a mechanism does not rest where κ alone makes steps short
+FADED = 1e-3  # of the largest force at the start: what forces count that fade on the way, as that of a spring that relaxes
 LARGEST = 0.1  # of the size: a step
 DOWN = 0.1  # of the work that forces do along a step by what they are at its start: what they have to do at least
 SAME = 1e-8  # of the largest force that joints exert: by how much two sets of multipliers may differ
@@ -35,6 +37,7 @@ LEAST = 1e-7  # κ beside its first: what it falls to. Without it no body could 
 LOOKS = 24  # vectors of Lanczos's method
 APART = 4.0  # κ of one look at stability beside that of the next
 APART_BY = 1e-3  # of κ θ from what stable motions have
+UNEVEN = 1e-6  # of two products of K with vectors: by how much they may differ where forces have a potential
 FLAT = 1e-7  # of the largest stiffness: what counts as none
 VARIANT = Variant(formulation=Index2())
 
@@ -127,11 +130,14 @@ class Descent:
         rates, lam = self._unhindered(q, acting)
         most = 10.0 * float(np.max(np.abs(rates * scale))) / (LARGEST * size)  # κ of a first step of a hundredth of the size
         self.least = LEAST * most
-        allowed = BALANCED * max(float(np.max(np.abs(acting / scale))), 1e-300)
-        left, kappa, long = _left(self.tables, q, lam), most, np.inf
+        floor = FADED * float(np.max(np.abs(acting / scale)))
+        left, kappa, long, used, raised = _left(self.tables, q, lam), most, np.inf, most, False
         for _ in range(STEPS):
-            if long <= NEAR * size or float(np.max(np.abs(left / scale))) <= allowed:
+            over, short = self._beside_what_acts(q, left, floor), long <= NEAR * size
+            if over <= BALANCED or (short and (used <= self.least or (raised and over <= NO_REST))):
                 return self._settled(q, lam, left)
+            if short and raised:  # nothing but κ keeps it here, as where a force jumps
+                break
             here = Linear(self.tables, q, lam)
             raised = False
             for _ in range(UPHILL):
@@ -146,7 +152,7 @@ class Descent:
                 raised = True
             else:
                 break
-            q, lam, left, self.went = there, loads, after, True
+            q, lam, left, used, self.went = there, loads, after, kappa, True
             if not raised:
                 kappa = max(0.1 * kappa, self.least)
         raise none_found(float(np.max(np.abs(left))))
@@ -162,6 +168,12 @@ class Descent:
                 if np.max(np.abs(after)) <= np.max(np.abs(left)):
                     return there, loads, after
         return q, lam, left
+
+    def _beside_what_acts(self, q: np.ndarray, left: np.ndarray, floor: float) -> float:
+        """The largest force left over beside the largest that acts here, which counts as no less than `floor`."""
+        acting = _left(self.tables, q, np.zeros(self.tables.model.n_lam))
+        largest = max(float(np.max(np.abs(acting / self.scale))), floor, 1e-300)
+        return float(np.max(np.abs(left / self.scale))) / largest
 
     def beside(self, q: np.ndarray, lam: np.ndarray) -> np.ndarray:
         """A closed position a thousandth of the size away, anywhere."""
@@ -227,13 +239,17 @@ def is_stable(here: Linear) -> bool | None:
     x, y = (rates(random.standard_normal(here.nv)) for _ in range(2))
     if not np.any(x):
         return None  # nothing is free
-    if abs(y @ stiffness(x) - x @ stiffness(y)) > 1e-6 * np.linalg.norm(x) * np.linalg.norm(stiffness(y)):
+    uneven = lambda x, y: abs(y @ stiffness(x) - x @ stiffness(y)) > UNEVEN * np.linalg.norm(x) * np.linalg.norm(stiffness(y))
+    if uneven(x, y):
         return None
     largest = np.max(np.abs(_ritz(lambda x: rates(stiffness(x)), mass, x)))
     kappa = largest
     while kappa > FLAT * largest:
         factors = here.factors(SLOWED * kappa)
-        theta = kappa * _ritz(lambda x, factors=factors: here.solve(factors, SLOWED * mass(x))[0], mass, x)
+        softened = lambda x, factors=factors: here.solve(factors, SLOWED * mass(x))[0]
+        if uneven(softened(x), softened(y)):  # seen where what is stiffer hardly moves
+            return None
+        theta = kappa * _ritz(softened, mass, x)
         if theta.min() < -APART_BY or theta.max() > 1.0 + APART_BY:
             return False
         kappa /= APART
