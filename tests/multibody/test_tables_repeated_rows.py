@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holonomic import RK4, BatchStepper, Index2, Projection, Radau, Stepper, simulate
-from holonomic.errors import RedundancyWarning
+from holonomic.errors import RedundancyWarning, SingularPosition
 from holonomic.model.operators import OperatorModel
 from holonomic.multibody import Mechanism, rod
 from holonomic.starting.rank import rank_by_rows, redundant_rows, rows_that_repeat, terms
@@ -133,3 +133,14 @@ def test_batches_of_tables_take_inputs_and_implicit_methods():
         alone.step(0.01, u={"kick": kick})
         assert np.array_equal(batch.q[member], alone.q)
     assert batch.q[2, -2] > batch.q[1, -2] > batch.q[0, -2]
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
+def test_a_flat_four_bar_in_space_is_singular_beside_its_redundant_rows():
+    m = Mechanism(gravity=(0, 0, -9.81))
+    for name, ends in {"a": (0, 1), "b": (1, 3), "c": (2, 3)}.items():
+        m.body(name, rod((ends[0], 0, 0), (ends[1], 0, 0), mass=1.0))
+    for name, *pair, x in (("A", m.ground, "a", 0), ("B", "a", "b", 1), ("C", "b", "c", 3), ("D", m.ground, "c", 2)):
+        m.revolute(name, *pair, at=(x, 0, 0), axis=(0, 1, 0))
+    with pytest.raises(SingularPosition, match="4 rows repeat others, 3 do so nearby"):
+        simulate(m, 1e-6, compile="never", **ONCE)

@@ -35,8 +35,8 @@ def refuse_unplayed(tapes: Iterable[Tape], size: int) -> None:
     if found:
         names = sorted({"opaque functions" if name.startswith(CALL) else name for name in found} - {"choose"})
         raise IncompatibleMethods(
-            f"with {' and '.join(names) or 'cases'} the equations and their derivatives are compiled, {size} operations of them, which "
-            "takes minutes; others as long are played from lists. Write those without, or use an explicit integrator."
+            f"with {' and '.join(names) or 'cases'} the equations and their derivatives are compiled, {size} operations of them, "
+            "which takes minutes; others as long are played from lists. Write those without, or use an explicit integrator."
         )
 
 

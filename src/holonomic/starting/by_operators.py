@@ -24,6 +24,7 @@ from .rank import NOTHING, RHO_FULL_RANK, rank_by_rows, redundant_rows, rows_tha
 
 NEARBY = 1e-10  # how near to its constraints such a position has to be
 SPREAD = 1e-3  # of coordinates: how far away rank is looked at again
+SPREADS = (SPREAD, 1e-2, 3e-2, 1e-1)  # and where that is too near to tell
 STEPS = 30  # of Newton's method onto the positions
 BOTH = (Fn.VEL_FACTOR, Fn.POS_FACTOR)
 DENSE = 100  # rows up to which those that repeat others are told from the whole matrix
@@ -143,24 +144,33 @@ def _name_redundant(model, t, q, v, data, count: int) -> None:
 
 def _refuse_singular(model, t, q, v, data) -> None:
     """Rows that repeat others here and not nearby: a singular position, which no run may begin at."""
-    known, random, kept = model.system.rank, np.random.default_rng(11), None
-    e = SPREAD * random.uniform(-1, 1, len(q)) * (1.0 + np.abs(q))
+    known, random = model.system.rank, np.random.default_rng(11)
+    for spread in SPREADS:
+        near = _beside(model, t, q, v, data, spread * random.uniform(-1, 1, len(q)) * (1.0 + np.abs(q)))
+        if near is None:
+            continue
+        model.system.set_rank(-1, -1)
+        found = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([near, v]), np.zeros(0), data)
+        model.system.set_rank(*known)
+        nearby = max(0, round(-found[0]))
+        if nearby < known[0]:
+            raise SingularPosition(
+                f"at t = {t:g} the start is a singular position of {model.name}: {known[0]} rows repeat others, {nearby} do so "
+                "nearby. Start elsewhere."
+            )
+
+
+def _beside(model, t, q, v, data, e: np.ndarray) -> np.ndarray | None:
+    """A position on the constraints about e away; None where none is found."""
     factors = model.evaluate(Fn.VEL_FACTOR if model.shared else Fn.POS_FACTOR, t, np.concatenate([q, v]), np.zeros(0), data)
+    kept = None
     near = q + e - model.evaluate(Fn.VEL_TANGENT if model.shared else Fn.POS_TANGENT, t, factors, e, data)
     for _ in range(STEPS):
         here = Look(model, t, near, v, data, kept)
         near, kept = near - here.way_back(here.position), here.kept
         if np.max(here.far, initial=0.0) <= NEARBY:
-            break
-    model.system.set_rank(-1, -1)
-    found = model.evaluate(Fn.VEL_FACTOR, t, np.concatenate([near, v]), np.zeros(0), data)
-    model.system.set_rank(*known)
-    nearby = max(0, round(-found[0]))
-    if nearby < known[0]:
-        raise SingularPosition(
-            f"at t = {t:g} the start is a singular position of {model.name}: {known[0]} rows repeat others, {nearby} do so nearby. "
-            "Start elsewhere."
-        )
+            return near
+    return None
 
 
 def _onto_positions(model, t, q, v, data, most: float) -> np.ndarray:
