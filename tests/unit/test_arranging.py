@@ -8,8 +8,10 @@ from holonomic.assembly.collection import BodyLumps, Collection, fitting
 from holonomic.assembly.front_program import Fronts, Structure
 from holonomic.assembly.newton_tables import NewtonTables
 from holonomic.assembly.shelves import in_eights, in_their_order, marked, places, shortened, standing
+from holonomic.kernels.signatures import Fn
 from holonomic.model.model_base import MANY
-from holonomic.multibody import Mechanism
+from holonomic.model.operators import OperatorModel
+from holonomic.multibody import Mechanism, rod
 from holonomic.planning.reuse import model_of
 
 
@@ -117,3 +119,23 @@ def test_a_change_of_one_of_many_parameters_is_seen():
     assert model._n_params > MANY and model.examined(data)
     data[17] += 1e-12
     assert not model.examined(data)
+
+
+def test_a_hinge_beside_several_small_joints_is_no_link_whose_rows_stand_side_by_side():
+    # five rows of the hinge, five of a ball and two distances beyond it: moves onto the rows fit all of them
+    m = Mechanism(gravity=(0, 0, -9.81))
+    ends = [(0, 0, 0), (1, 0.1, 0), (2, 0, 0.3), (3, 0.2, 0)]
+    for k in range(3):
+        m.body(f"b{k}", rod(ends[k], ends[k + 1], mass=1.0, width=0.02))
+    m.spherical("first", m.ground, "b0", at=ends[0])
+    m.revolute("hinge", "b0", "b1", at=ends[1], axis=(0.2, 1, 0.3))
+    m.spherical("second", "b1", "b2", at=ends[2])
+    m.distance("one", "b1", "b2", at=((1.5, 0.5, 0), (2.5, 0.1, 0.2)))
+    m.distance("other", "b1", "b2", at=((1.4, 0, 0.6), (2.6, -0.4, 0.1)))
+    model = OperatorModel(m.to_tables(), m.assembly.q, m.assembly.v)
+    data, x, rows = model.data(), np.append(m.assembly.q, m.assembly.v), model.n_constraints + model.n_invariants
+    at = lambda move: model.evaluate(Fn.RESIDUAL, 0.0, x + np.append(move, 0 * m.assembly.v), np.zeros(0), data)[:rows].copy()
+    along = lambda move: (at(1e-5 * move) - at(-1e-5 * move)) / 2e-5
+    r = along(np.random.default_rng(1).uniform(-1, 1, model.nq))
+    factors = model.evaluate(Fn.POS_FACTOR, 0.0, x, np.zeros(0), data)
+    assert along(model.evaluate(Fn.POS_SOLVE, 0.0, factors, r, data)) == pytest.approx(r, abs=1e-8)

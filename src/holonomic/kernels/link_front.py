@@ -179,6 +179,9 @@ def link_words(words, head, end):
     m, n, lumps, children, names = words[head], words[head + 1], words[head + 3], words[head + 4], head + HEAD
     sources, last = names + 8 * n, names + 8 * (n - m)
     at, joined = sources, words[names] < 0 and words[names + 8 * m] < 0 and words[last] < 0
+    for i in range(1, m):  # a neighbour may be several elements with few rows each, which lie apart
+        for first in (names, names + 8 * m, last):
+            joined = joined and words[first + 8 * i] == words[first] - 8 * i
     for k in range(lumps + children):
         if k < lumps:
             joined = joined and words[at + 3] < 0 and words[at + LUMP + 3] < 0 and words[at + LUMP + TOUCH + 3] < 0
