@@ -29,6 +29,11 @@ def install() -> None:
     sys.modules["holonomic.model.symbolics"] = sys.modules[__name__]
 
 
+def count(*expressions: SX) -> int:
+    """How many nodes expressions are made of."""
+    return casadi.Function("expressions", casadi.symvar(casadi.veccat(*expressions)), expressions).n_nodes()
+
+
 # ---- joining, splitting, reshaping ----------------------------------------------------------------------------
 
 

@@ -183,7 +183,7 @@ def test_an_explicit_integrator_runs_on_a_gpu_unless_it_says_otherwise():
 
 def test_a_gpu_refuses_what_does_not_run_there_by_name():
     def job(integrator):
-        plan = SimpleNamespace(choice=SimpleNamespace(integrator=integrator))
+        plan = SimpleNamespace(choice=SimpleNamespace(integrator=integrator), model=SimpleNamespace(system=None))
         program = SimpleNamespace(by_python=False, opaque=lambda *groups: None)
         return SimpleNamespace(plan=plan, program=program, tables=SimpleNamespace(at=()))
 

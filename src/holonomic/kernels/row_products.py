@@ -279,7 +279,7 @@ def diagonal_of(kinds, base, weights_of, O, T, at_arg, at_diagonal, begin, end):
 
 
 @leaf
-def both_of(kinds, base, weights_of, O, u, at_u, r, at_r, T, at_arg, at_diagonal, begin, end):
+def both_of(kinds, base, weights_of, O, T, at_u, at_r, at_arg, at_diagonal, begin, end):
     """G u + γ and the diagonal of G W⁻¹ Gᵀ of some groups of one kind of rows."""
     whole, many, m, written = kinds[base + 8], kinds[base + 3], kinds[base + 5], 8 * kinds[base + 6]
     starts, widths, ends = whole_at(kinds[base + 10], 1), whole_at(kinds[base + 14], 1), kinds[base + 20]
@@ -288,13 +288,13 @@ def both_of(kinds, base, weights_of, O, u, at_u, r, at_r, T, at_arg, at_diagonal
         at, one, W = kinds[base + 7] + 24 * m + written * g, 6 * g + 2, ends + 2 * g
         if form == 0 or starts[one] >= 0 or starts[one + 3] >= 0 or weights_of[W] >= 0 or weights_of[W + 1] >= 0:
             diagonal_of(kinds, base, weights_of, O, T, at_arg, at_diagonal, g, g + 1)
-            times_G_of(kinds, base, O, u, at_u, r, at_r, T, at_arg, True, g, g + 1)
+            times_G_of(kinds, base, O, T, at_u, T, at_r, T, at_arg, True, g, g + 1)
             continue
         place, first, other = kinds[base + 12] + 8 * m * g, at_u + ~starts[one], at_u + ~starts[one + 3]
         W_one, W_other = ~weights_of[W], ~weights_of[W + 1]
         if form == 1:
-            both_2_3(O, at, u, first, other, W_one, W_other, r, at_r + place, T, at_diagonal + place)
+            both_2_3(O, at, T, first, other, W_one, W_other, T, at_r + place, T, at_diagonal + place)
         elif form == 2:
-            both_3_6(O, at, u, first, other, W_one, W_other, r, at_r + place, T, at_diagonal + place)
+            both_3_6(O, at, T, first, other, W_one, W_other, T, at_r + place, T, at_diagonal + place)
         else:
-            both_5_6(O, at, u, first, other, W_one, W_other, r, at_r + place, T, at_diagonal + place)
+            both_5_6(O, at, T, first, other, W_one, W_other, T, at_r + place, T, at_diagonal + place)

@@ -210,7 +210,7 @@ def _rows(head, address, t, data, T, O):
             end = min(groups, begin + some)
             evaluate_kind(head, address, t, T, O, base, begin, end)
             bend_rows(kinds, base, O, by_g, by_rate, begin, end)
-            both_of(kinds, base, weights_of, O, T, head.at_a, T, head.at_g, T, head.at_arg, head.at_diagonal, begin, end)
+            both_of(kinds, base, weights_of, O, T, head.at_a, head.at_g, head.at_arg, head.at_diagonal, begin, end)
 
 
 @inner
