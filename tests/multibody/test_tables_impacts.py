@@ -150,3 +150,12 @@ def test_starts_are_projected_to_where_compiled_code_begins(make):
         starts.append(np.concatenate([sol.q[0], sol.v[0]]))
     # both end their iteration within the tolerance of the constraints, 1e-10
     assert starts[0] == pytest.approx(starts[1], abs=1e-9) and np.abs(starts[0][: len(off)] - m.assembly.q).max() > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::holonomic.RedundancyWarning")
+def test_starts_are_projected_where_rows_repeat_others_on_the_constraints_alone():
+    q, v = pushed(four_bar(3))  # three rows of hinges repeat others
+    off = q + 1e-4 * np.random.default_rng(0).uniform(-1, 1, len(q))
+    how = {"q0": off, "v0": v, "initial": "project"} | HOW
+    sol = simulate(four_bar(3), 0.01, compile="never", **how)
+    assert np.abs(sol.drift["position"]).max() < 1e-9 and np.abs(sol.q[0] - off).max() < 1e-3

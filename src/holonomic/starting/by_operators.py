@@ -78,11 +78,13 @@ def consistent(model, t, q, v, data, tol: float, initial: str, redundant: str | 
     """Return positions and velocities on the constraints, or say why not."""
     most, fastest = tol * max(1.0, float(np.linalg.norm(q))), tol * max(1.0, float(np.linalg.norm(v)))
     here = Look(model, t, q, v, data)
-    _examine(model, t, q, v, data, redundant)
     if initial == "project":
         q = _onto_positions(model, t, q, v, data, most)
         here = Look(model, t, q, v, data)
-        return q, v - here.slower()
+        v = v - here.slower()
+        _examine(model, t, q, v, data, redundant)  # off the constraints no row repeats others
+        return q, v
+    _examine(model, t, q, v, data, redundant)
     if not np.max(here.far, initial=0.0) <= most:
         worst, moved = int(np.argmax(here.far)), np.linalg.norm(here.way_back(here.position))
         raise InconsistentState(
