@@ -17,6 +17,8 @@ from .saddle_fronts import FactorRoom, Matrix, factor_fronts, substitute_fronts,
 from .signatures import NO_MODE
 from .table_equations import equations_of, equations_room, linearized_of, prepare
 
+ENOUGH, LOST = 1e-13, 1e-9  # parts of rows that may be left over: to end with, and to end with at all where no solution helps
+LEAST_SUM = 1e-6  # of the largest sum of parts of a row: what each is measured by at least
 CLOSE, MANY = 1e-13, 40  # change beside the solution at which it is found; the most solutions where forces follow multipliers
 
 
@@ -51,6 +53,19 @@ def largest_of(z, n):
     found = 0.0
     for i in range(n):
         found = max(found, abs(z[i]))
+    return found
+
+
+@leaf
+def part_left(z, sizes, begin, end):
+    """The largest part of rows that is left over: of what each is summed from, at least of a millionth of the largest sum."""
+    most = found = 0.0
+    for i in range(begin, end):
+        most = max(most, sizes[i])
+    for i in range(begin, end):
+        part = abs(z[i]) / max(sizes[i], LEAST_SUM * most, 1e-300)
+        if not part <= found:  # NaN is kept
+            found = part
     return found
 
 
@@ -92,7 +107,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
     clear(y, nq + nv, rows)
     clear(slope, 0, ny)
     clear(x, 0, n)
-    least, found, forces = 1.0, False, 0.0
+    least, found, forces, before = 1.0, False, 0.0, 0.0
     for trial in range(MANY):
         equations_of(head, address, t, y, slope, given, r, False)
         if trial == 0 or head.loaded == 1:
@@ -109,10 +124,17 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
         left_over = largest_of(z, nv)
         if trial == 0:
             forces = left_over
+        elif head.loaded == 0:
+            # pivots that were replaced take several solutions; what none of them takes away is told by the ratio
+            part = max(part_left(z, sizes, 0, nv), part_left(z, sizes, free, n))
+            if not part > ENOUGH or trial == MANY - 1 or (trial > 1 and not part < 0.5 * before):
+                found = not part > LOST
+                break
+            before = part
         substitute_fronts(program, P, z, X)
         change = take_solution(z, x, nv, free, rows, nq, order_v, slope, y)
         # where v' and λ vanish they are rounding, and so are their changes
-        if not change > CLOSE or (trial > 0 and (head.loaded == 0 or not left_over > CLOSE * forces)):
+        if head.loaded == 1 and (not change > CLOSE or (trial > 0 and not left_over > CLOSE * forces)):
             found = True
             break
     for i in range(nq):
