@@ -614,7 +614,7 @@ def test_a_run_of_tables_that_fails_says_why_and_keeps_what_it_has():
 
 @pytest.mark.parametrize("seed", [1, 12, 553])
 def test_accelerations_from_the_whole_matrix_leave_nothing_of_the_equations(seed):
-    """Rods of 10 mg to 1 t: pivots that are replaced take more than one solution (4e-6 N were left over of 553), or are told by ρ."""
+    """Rods of 10 mg to 1 t: pivots that are replaced take more than one solution; 4e-6 N were left over of 553."""
     m, random = Mechanism(gravity=(0, 0, -9.81)), np.random.default_rng(seed)
     ends = [("ground", np.zeros(3))]
     for i in range(15):
