@@ -158,7 +158,7 @@ def test_a_sweep_stops_after_max_time_with_the_members_so_far():
 def test_a_store_goes_on_where_max_time_left_it(tmp_path):
     pytest.importorskip("zarr", reason="extra store")
     path, call = tmp_path / "runs.zarr", LONG | {"params": {"g": G}}
-    sweep(SWING, 1.0, **LONG, params={"g": G[:2]}, store=tmp_path / "first.zarr")  # what a first store loads takes no time of the next
+    sweep(SWING, 1.0, **LONG, params={"g": G[:2]}, store=tmp_path / "first.zarr")  # loads what stores need
     error = stopped(lambda: sweep(SWING, 3e3, **call, store=path, max_time=0.7))
     done = int(error.solution.ok.sum())
     assert str(error) == (
