@@ -79,7 +79,8 @@ def beside_rows(name: str, n: int, python: str) -> list[str]:
     bodies = len(m.bodies)
     lines = [[TITLES[name], str(bodies), "holonomic", short(first), short(evaluation(m, "never")), short(took), f"{gap:.0e}"]]
     for peer in PEERS:
-        command = [str(Path(python).absolute()), str(Path(__file__).parent / "peers" / "at_scale.py"), peer, name, str(n), *map(repr, map(float, tip))]
+        script = Path(__file__).absolute().parent / "peers" / "at_scale.py"
+        command = [str(Path(python).absolute()), str(script), peer, name, str(n), *map(repr, map(float, tip))]
         try:  # away from here: MuJoCo writes a log
             told = subprocess.run(command, capture_output=True, timeout=240, cwd=tempfile.gettempdir()).stdout
         except subprocess.TimeoutExpired as stopped:
