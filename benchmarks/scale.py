@@ -85,11 +85,11 @@ def row(name: str, n: int) -> str:
 HEAD = """# Mechanisms of any size
 
 [Tables](mechanisms.md#tables) beside code that is compiled for all of a mechanism. `python benchmarks/scale.py --page --peers
-PYTHON` makes this page: one core of a shared machine, on which a time may be off by a factor of two; code's first result is that
-of a run that compiles. Every mechanism is drawn from nothing; "first result" is the time until a run of one step has ended,
-"evaluation" one call of the field by the number of bodies, "1 s" a run with DOP853 and Projection at rtol 1e-6, with the change of its energy
-beside its largest part and the largest |g| and |G v| at three times. The last column has what is aimed at: first result,
-evaluation, 1 s, in this order.
+PYTHON` makes this page: one core of a shared machine, on which a time may be off by a factor of two; code's first result is
+that of a run that compiles. Every mechanism is drawn from nothing; "first result" is the time until a run of one step has
+ended, "evaluation" one call of the field by the number of bodies, "1 s" a run with DOP853 and Projection at rtol 1e-6, with the
+change of its energy beside its largest part and the largest |g| and |G v| at three times. The last column has what is aimed at:
+first result, evaluation, 1 s, in this order.
 
 | mechanism | bodies | first result | evaluation (ns) | 1 s | steps | energy | g | G v | code: first | evaluation (ns) | aim |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
