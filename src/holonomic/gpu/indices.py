@@ -14,12 +14,15 @@ from numba.core import config
 @contextmanager
 def indices_as_they_are() -> Iterator[None]:
     """Compile kernels for a GPU, meanwhile, without looking whether an index is below zero."""
-    if config.ENABLE_CUDASIM:
+    try:
+        from numba.cuda.np import arrayobj
+
+        asked = arrayobj.fix_integer_index
+    except (ImportError, AttributeError):  # other releases have it elsewhere: the same numbers, later
+        asked = None
+    if asked is None or config.ENABLE_CUDASIM:
         yield
         return
-    from numba.cuda.np import arrayobj
-
-    asked = arrayobj.fix_integer_index
 
     def as_it_is(context, builder, kind, index, size):
         return context.cast(builder, index, kind, arrayobj.types.intp)

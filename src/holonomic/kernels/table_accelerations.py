@@ -64,7 +64,7 @@ def part_left(z, sizes, begin, end):
         most = max(most, sizes[i])
     for i in range(begin, end):
         part = abs(z[i]) / max(sizes[i], LEAST_SUM * most, 1e-300)
-        if not part <= found:  # NaN is kept
+        if part > found or part != part:  # NaN is kept
             found = part
     return found
 
@@ -119,6 +119,7 @@ def accelerations_of(head, address, t, given_x, s, at_s, given, half, other, at_
             clear(parts, 0, n)
             least = factor_fronts(program, matrix, P, FactorRoom(X, left, parts, own, scales), free, 1e-11, True)
         clear(rest, 0, n)
+        clear(sizes, 0, n)
         take_product(program, matrix, x, rest, sizes)
         take_right_side(r, nq, order_v, nv, free, s, at_s, rest, dropped, rows, z)
         left_over = largest_of(z, nv)

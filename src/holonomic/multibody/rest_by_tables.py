@@ -82,7 +82,7 @@ class Linear:
         return b
 
 
-def rest_by_tables(m, near, inputs: Callable[[Any], list[float]]) -> Resting | None:
+def rest_by_tables(m, near, inputs: Callable[[Any], dict[str, float]]) -> Resting | None:
     """Where a large mechanism rests; None of one that is not made of tables, or whose tables change with modes.
 
     Parameters
@@ -91,7 +91,7 @@ def rest_by_tables(m, near, inputs: Callable[[Any], list[float]]) -> Resting | N
     near
         As for `equilibrium`.
     inputs : function
-        The numbers of all inputs at t = 0, of a system.
+        Inputs at t = 0 by name, of a system.
     """
     k = Kinematics(m)
     begin = m.assembly.q if near is None else beginning(m, k, near)
@@ -102,7 +102,7 @@ def rest_by_tables(m, near, inputs: Callable[[Any], list[float]]) -> Resting | N
     model = tables.model
     if model.switches:
         return None
-    tables.data[model.data_places["inputs"]] = [each for value in inputs(model.system) for each in (value, 0.0, 0.0)]
+    tables.data[model.data_places["inputs"]] = [each for value in inputs(model.system).values() for each in (value, 0.0, 0.0)]
     descent = Descent(m, tables, k)
     q, lam, left = descent.from_(tables.closed(begin, descent.closed, k.size))
     rigid = model.nv <= model.n_lam - max(0, model.system.rank[0])

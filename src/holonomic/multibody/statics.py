@@ -237,13 +237,10 @@ def equilibrium(m, near=None) -> Equilibrium:
         Raises `StepFailed` if there is none in reach.
     """
     refuse_states(m)
-    found = None
+    ways = [_rest_by_matrices, lambda m, near: rest_by_tables(m, near, inputs_of)]  # None: not found, or not to be had
     if len(m.bodies) > LARGE:
-        found = rest_by_tables(m, near, lambda system: list(inputs_of(system).values()))
-    if found is None:
-        found = _rest_by_matrices(m, near)
-    if found is None:
-        found = rest_by_tables(m, near, lambda system: list(inputs_of(system).values()))
+        ways.reverse()
+    found = ways[0](m, near) or ways[1](m, near)
     if found is None:
         raise none_found()
     zero = np.zeros(len(m.bodies) * m.kit.NV)
