@@ -16,6 +16,7 @@ import numpy as np
 from ..kernels.elements import BODY, FORCE, NORMS, ROWS, STATE
 from ..kernels.newton_memory import LOADED
 from ..model import machine_code
+from ..model.bounded_tapes import BoundedTape
 from ..model.extra_states import NONE, Extras
 from ..model.system import System
 from ..model.tape import Tape, needed
@@ -63,6 +64,11 @@ class Function:
     def address(self) -> int:
         """Of its code for one element."""
         return _compiled(self._tape, 1)
+
+    @cached_property
+    def bounds(self) -> BoundedTape:
+        """What bounds it, for one element."""
+        return BoundedTape(self._tape)
 
     @cached_property
     def _cut(self) -> tuple[Tape, Tape] | None:

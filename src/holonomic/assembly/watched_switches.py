@@ -11,11 +11,12 @@ from .collection import Collection, Context, KindTable
 
 
 def watched_switches(c: Collection, events: dict[Fn, Operator]) -> dict[Fn, Operator]:
-    """Return EVENTS and EVENT_RATES of events, where there are any, and of the switches of a collection."""
+    """Return EVENTS, EVENT_RATES and BOUNDS of events, where there are any, and of the switches of a collection."""
     made = {}
-    of_values, of_rates = (Fn.EVENTS, kernels.table_events, "switches", 1), (Fn.EVENT_RATES, kernels.table_event_rates, "rates", 2)
-    for fn, kernel, name, rows in (of_values, of_rates):
-        context, own = _context(c, name), events.get(fn)
+    for fn, kernel, rows in (
+        (Fn.EVENTS, kernels.table_events, 1), (Fn.EVENT_RATES, kernels.table_event_rates, 2), (Fn.BOUNDS, kernels.table_bounds, 4),
+    ):  # fmt: skip
+        context, own = _context(c, fn), events.get(fn)
         if own is not None:
             context.memory.events, context.memory.of_events = own.function, own.context
             context.memory.n_events = own.length // rows
@@ -25,19 +26,22 @@ def watched_switches(c: Collection, events: dict[Fn, Operator]) -> dict[Fn, Oper
     return made
 
 
-def _context(c: Collection, name: str) -> Context:
+def _context(c: Collection, fn: Fn) -> Context:
     """The tables with switches, and what each of their elements sees of the model."""
     context = Context(kernels.WATCHED)
     head, words = context.memory, []
     for table in (table for table in c.tables if table.switches is not None):
-        function, seen = table.kind.functions[name], _seen(c, table)
-        places = c.places(table, function)
+        function, seen = table.kind.functions["rates" if fn is Fn.EVENT_RATES else "switches"], _seen(c, table)
+        places, length, address, own = c.places(table, function), function.length, function.address, 0
+        if fn is Fn.BOUNDS:
+            bounds = function.bounds
+            address, own, length = bounds.address, bounds.context, bounds.length
         words.append([
-            len(table.ends), len(table.kind.switches), seen.shape[1], places.shape[1], function.address, context.hold(seen),
+            len(table.ends), len(table.kind.switches), seen.shape[1], places.shape[1], address, own, context.hold(seen),
             context.hold(places), context.hold(table.switches),
         ])  # fmt: skip
         head.most_seen, head.most_data = max(head.most_seen, seen.shape[1]), max(head.most_data, places.shape[1])
-        head.most_written = max(head.most_written, function.length)
+        head.most_written = max(head.most_written, length)
     head.kinds, head.n_kinds, head.n_switches = context.hold(words), len(words), len(c.switches)
     head.nq = c.nq * c.n_bodies + c.n_states
     return context

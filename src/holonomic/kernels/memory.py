@@ -102,8 +102,6 @@ RUN = Layout("Run", (
     ("watched", WHOLE, "1 where the step has to be looked into, for events or for switches that may be zero in it"),
     ("in_a_row", WHOLE, "attempts that failed since the last step"),
     ("awake", WHOLE, "selects that have woken"),
-    ("calm", WHOLE, "steps of whose switches the ends are enough, because they hardly change"),
-    ("calm_step", REAL, "the length of the last step of which more was looked at, if it was calm"),
     ("t_switch", REAL, "time of the last change of a switch"),
     ("lenient", WHOLE, "1 while values decide in this step, because a mode has no field beyond its switch"),
     ("at_once", WHOLE, "changes of switches at that time"),
@@ -189,5 +187,7 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("n_factors", "of real factors behind them"),
     ("n_pair", "of complex factors, each pair"),
     ("at_sliding", "what motion along switches works on, see `sliding`"),
+    ("at_curve", "the states of a step as polynomials, see `event_bounds`"),
+    ("slopes", "1 where the rows of K up to that of the end are slopes at points of the step"),
     ("work_end", "the end"),
 )))  # fmt: skip

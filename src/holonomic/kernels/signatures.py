@@ -91,6 +91,7 @@ class Fn(IntEnum):
     MOTION_TIMES = 43  # a = these factors, b = x -> the matrix times x; zero in the rows of q'
     ENDS_FACTOR = 44  # a = LINEARIZED at two points, one behind the other -> NEWTON_FACTOR with the algebraic rows of the second
     ENDS_SOLVE = 45  # a = these, b = r -> solution
+    BOUNDS = 46  # a = states along a piece of a step, b = the piece -> what EVENTS can be there, and its rates: see `bounds`
 
 
 N_FUNCTIONS = len(Fn)
@@ -106,7 +107,7 @@ POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
 EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
 EXTRA_RATES, SETTLED = 33, 34
 NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE, LINEARIZED, GRADIENTS = 36, 37, 38, 39, 40, 41
-MOTION_FACTOR, MOTION_TIMES, ENDS_FACTOR, ENDS_SOLVE = 42, 43, 44, 45
+MOTION_FACTOR, MOTION_TIMES, ENDS_FACTOR, ENDS_SOLVE, BOUNDS = 42, 43, 44, 45, 46
 
 
 class Slot(IntEnum):

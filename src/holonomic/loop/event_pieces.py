@@ -1,4 +1,4 @@
-"""How a step is cut into pieces in which event functions can be followed.
+"""How a step is cut into pieces in which functions can be followed that nothing bounds, such as opaque ones.
 
 Steps follow the motion, and an event function may be much faster. So the cubic through its four values in a piece has to
 predict two more values. Where it does not, the piece is too long for that function, and a shorter one is looked into, down
@@ -35,6 +35,7 @@ from .event_search import (
     OUTER,
     PIECE,
     ROUGH,
+    SAMPLED,
     SIGN,
     START,
     between,
@@ -113,7 +114,7 @@ def worst_misfit(ev: int_mat, ev_f: mat, nev: i8):
     worst = 0.0
     for k in range(nev):
         off = max(off_at(ev_f, k, FIRST_CHECK, CHECK), off_at(ev_f, k, SECOND_CHECK, CHECK + 1)) / allowed(ev_f, k)
-        if ev[DIRECTION, k] == NEVER:
+        if ev[DIRECTION, k] == NEVER or ev[SAMPLED, k] == 0:
             off = 0.0
         ev_f[CHECK, k] = off
         if off > worst and ev[ROUGH, k] < GIVEN_UP:
@@ -128,9 +129,9 @@ def misfit_before(ev: int_mat, ev_f: mat, nev: i8, past: f8):
     inner, outer = past * (INNER - 1.0), past * (OUTER - 1.0)
     for k in range(nev):
         off = max(scaled_off(ev_f, k, inner, BEFORE), scaled_off(ev_f, k, outer, BEFORE + 1)) / allowed(ev_f, k)
-        if not off > CLOSELY:
+        if not off > CLOSELY and ev[SAMPLED, k] != 0:
             ev[ROUGH, k] = 0
-        if off > worst and ev[ROUGH, k] < GIVEN_UP and ev[DIRECTION, k] != NEVER:
+        if off > worst and ev[ROUGH, k] < GIVEN_UP and ev[DIRECTION, k] != NEVER and ev[SAMPLED, k] != 0:
             worst = off
     return worst
 
@@ -140,6 +141,8 @@ def note_rough(ev: int_mat, ev_f: mat, nev: i8, t: f8):
     """Count the shortest pieces that were too long for an event, one after the other; tell whether one is given up now, at t."""
     given_up = False
     for k in range(nev):
+        if ev[SAMPLED, k] == 0:
+            continue
         if not ev_f[CHECK, k] > 1.0:
             ev[ROUGH, k] = 0
         elif ev[ROUGH, k] < GIVEN_UP:
@@ -152,12 +155,11 @@ def note_rough(ev: int_mat, ev_f: mat, nev: i8, t: f8):
 
 
 @leaf
-def begin_step(ev: int_mat, ev_f: mat, nev: i8):
-    """Signs and values at the start of the step are those at the start of its first piece."""
+def begin_step(ev: int_mat, nev: i8):
+    """Signs at the start of the step are those at the start of its first piece."""
     for k in range(nev):
         ev[FIRED, k] = 0
         ev[NEXT, k] = ev[SIGN, k]
-        ev_f[PIECE, k] = ev_f[START, k]
 
 
 @leaf
@@ -210,21 +212,21 @@ def check_piece(slots, model, method, run, loop, events, first, last):
 
 
 @inner
-def find_events(slots, model, method, run, loop, events):
-    """Collect the crossings of this step in order of time; return their number, or minus a status.
+def find_sampled(slots, model, method, run, loop, events, stop, count):
+    """Collect the crossings of sampled functions up to θ = stop, beside `count` others; return their number, or minus a status.
 
-    The step has been looked into up to θ = run.looked, which is 1 unless there is no room for more crossings.
+    The step has been looked into up to θ = run.looked, which is `stop` unless there is no room for more crossings.
     """
     ev, ev_f = events.marks, events.values
     nev = model.size.n_events
-    begin_step(ev, ev_f, nev)
+    for k in range(nev):
+        ev_f[PIECE, k] = ev_f[START, k]
     h = abs(run.h_used)
     width, longer = 1.0, LONGER
     if run.event_reach > 0.0 and REACH * run.event_reach < h:
         width = max(FINEST, run.event_reach / h)
     run.looked = 0.0
-    count = 0
-    while run.looked < 1.0:
+    while run.looked < stop:
         if count + (IN_A_PIECE + 1) * nev > events.theta.shape[0]:  # one to spare, for what ends the step
             return count
         first = run.looked

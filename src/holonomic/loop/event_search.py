@@ -1,9 +1,9 @@
-"""Finding events in one piece of a step; how long pieces are is chosen in `event_pieces`.
+"""Finding the crossings of one event in a part of a step; which parts a step has is chosen in `event_bounds` and `event_pieces`.
 
-Event functions are looked at on the projected dense output at both ends of a piece and at two points between them, and
-where the cubic through these values dips towards zero between two of them. A crossing is a change between nonzero
-signs, so none is counted twice and a zero that is only touched is none. Two crossings between two of these points are
-seen only if the cubic dips there. Each crossing is closed in by regula falsi with Illinois' weights.
+In a part a function has one sign, or goes one way, or the part is as short as can be: its two ends tell of a crossing. A crossing of
+an event is a change between nonzero signs, so none is counted twice and a zero that is only touched is none. A comparison that
+decides is true or false at every point: what counts is its truth, which may change by a jump, or away from where it was flat at
+its bound. Each crossing is closed in by regula falsi with Illinois' weights, and by halves.
 
 Where a function starts from zero (at the start of a run, or because its event has just happened) the sign
 says nothing. LEAD, the sign of its time derivative there, takes its place: a ball that has just bounced
@@ -21,9 +21,9 @@ from ..kernels.signatures import EVENTS, call_dense, call_interpolate, call_mode
 from ..kernels.sliding import is_along, share_of, sliding
 from ..kernels.vectors import EPS, ROUNDING, copy, copy_row
 from ..native.marks import apart, inner, leaf
-from ..native.types import f8, i8, ints, mat, vec
+from ..native.types import f8, i8, int_mat, ints, mat, vec
 
-MAX_ITERATIONS = 80
+MAX_ITERATIONS, DIRECT = 80, 24  # of closing in; from the second number on by halves alone
 ROUNDED = 1.0 + 8.0 * EPS  # states that differ by this factor cannot be told apart
 DIVES = 5  # parabolas for the deepest point of a dip towards zero
 # The points between the ends of a piece, as shares of it: ρ - 1 and 1/ρ of the plastic number ρ. No multiples of both are
@@ -33,25 +33,30 @@ IN_A_PIECE = 7  # crossings of one event in one piece: a zero at the start, two 
 MOST = 32  # crossings in one step for each event there is; where there are more, the step is taken shorter
 
 # rows of `ev` (int64), one column per event
-DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH, FIRED = range(8)
-MARKS = 8
+DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH, FIRED, SAMPLED, JUMPS = range(10)
+MARKS = 10
 # DIRECTION 0 both, 1 rising, -1 falling, NEVER; STOPS 1 where the run has to stop, AS_SWITCH or more where
 # the field changes, HOLDS_AT_ZERO where a switch is true at zero; SIGN the last nonzero sign before this step,
 # NEXT the one where what has been looked into ends; LEAD the sign to which a function leaves zero, 0 where unknown; CAME
 # the sign towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the
-# other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not. SIGN besides ±1:
+# other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not; SAMPLED whether it is
+# looked at point by point, because nothing bounds it (BY_SHARE: a switch along which the motion goes, of which a share is watched);
+# JUMPS 1 where it was seen to jump where it crossed last. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 NEVER = 2
 LEFT_ALONG = 2  # FIRED besides ±1: the motion along this switch has ended here, where its rate is zero but for rounding
 AS_SWITCH, HOLDS_AT_ZERO = 2, 3
+BY_SHARE = 2
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 
 # rows of `ev_f` (float64): values at the start of the step; at the four points of a piece, the last of which ends where the
 # step ends; at a trial; at two points where the cubic through the four is checked; at the two points inside the last piece
 # of the step before; the largest size at the points of pieces so far; the time at which a function was given up first, NaN
-# where it was not; and of a switch, the step with which it was last left false, and true
+# where it was not; of a switch, the step with which it was last left false, and true; and bounds along a part of the step
 START, PIECE, END, TRIAL, CHECK, BEFORE, LARGEST, LEFT, STEP = 0, 1, 4, 5, 6, 8, 10, 11, 12
-VALUES = 14
+LOW, HIGH, SLOW, FAST = 14, 15, 16, 17
+VALUES = 18
+JUMP = 1e-9  # of the largest value in the step: what a function that does not jump changes by, where it has been closed in
 
 
 @inner
@@ -166,6 +171,14 @@ def sign_of(value: f8):
 
 
 @leaf
+def side_of(ev: int_mat, k: i8, value: f8):
+    """1 or -1: whether comparison k is true at a value; of an event the sign, which may be 0."""
+    if ev[STOPS, k] < AS_SWITCH or ev[SAMPLED, k] == BY_SHARE:
+        return sign_of(value)
+    return 1 if value > 0.0 or (value == 0.0 and ev[STOPS, k] == HOLDS_AT_ZERO) else -1
+
+
+@leaf
 def keep(found_theta: vec, found: ints, count: i8, theta: f8, k: i8, sign: i8):
     """Add a crossing of event k towards `sign` in order of time, equal times in the order of the events.
 
@@ -276,74 +289,83 @@ def bottom(slots, model, method, run, loop, events, k, part, sign, first, last):
 
 
 @inner
-def search_piece(slots, model, method, run, loop, events, first, last, count):
-    """Add the crossings between θ = first and last to `count` others, in order of time; their number, or minus a status.
+def search_part(slots, model, method, run, loop, events, k, a, fa, b, fb, count):
+    """Add the crossing of event k between θ = a and b, if there is one, to `count` others; their number, or minus a status.
 
-    Signs at the end of the piece go to NEXT: they count once the step is accepted. ACCUMULATES: an event that has
-    just mapped the state happens again at once.
+    Its sign at b goes to NEXT: it counts once the step is accepted. ACCUMULATES: an event that has just mapped the state
+    happens again at once.
     """
-    size = model.size
-    ev, ev_f, found_theta, found = events.marks, events.values, events.theta, events.found
-    for k in range(size.n_events):
-        sign, wanted = ev[NEXT, k], ev[DIRECTION, k]
-        if first == 0.0 and abs(sign) == 1 and sign * ev_f[PIECE, k] < 0.0 and ev[STOPS, k] >= AS_SWITCH:
-            sign = -sign
-            if wanted == 0 or wanted == sign:  # it is known to change at once, and the step is given up
-                count = keep(found_theta, found, count, 0.0, k, sign)
-                ev[NEXT, k] = sign
-                continue
+    ev, found_theta, found = events.marks, events.theta, events.found
+    sign, wanted, new = ev[NEXT, k], ev[DIRECTION, k], side_of(ev, k, fb)
+    if a == 0.0 and abs(sign) == 1 and ev[STOPS, k] >= AS_SWITCH and side_of(ev, k, fa) == -sign:
+        ev[NEXT, k] = -sign  # it is known to change at once, and the step is given up
+        return keep(found_theta, found, count, 0.0, k, -sign) if wanted == 0 or wanted == -sign else count
+    if new == 0:
+        return count
+    if sign == COUNTED or sign == AT_START:
+        left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
+        if sign == COUNTED and new != left and ev[STOPS, k] >= AS_SWITCH and fa * fb > 0.0 and abs(fb) < abs(fa):
+            return count  # rounding has left it before its zero, and it is on its way
+        if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] == 1 and ev[CAME, k] == new:
+            run.retake = k + 1  # mapped, left without speed, and now it passes on
+            return -ACCUMULATES
+        if sign == AT_START and (wanted == 0 or wanted == left):
+            count = keep(found_theta, found, count, 0.0, k, left)
+        ev[NEXT, k] = new
+        if new != left and (wanted == 0 or wanted == new):
+            zero = way_back(slots, model, method, run, loop, events, k, left, b, fb)
+            if zero < 0.0:
+                return int(zero)
+            if zero > 0.0 or ev[STOPS, k] >= AS_SWITCH:
+                return keep(found_theta, found, count, zero, k, new)
+            if ev[STOPS, k] != 0:
+                run.retake = k + 1
+                return -ACCUMULATES
+    elif new != sign:
+        ev[NEXT, k] = new
+        if wanted == 0 or wanted == new:
+            zero = close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
+            if zero < 0.0:
+                return int(zero)
+            return keep(found_theta, found, count, zero, k, new)
+    return count
+
+
+@inner
+def search_piece(slots, model, method, run, loop, events, first, last, count):
+    """Add the crossings of sampled events between θ = first and last to `count` others, in order of time; or minus a status.
+
+    A function that has one sign at both ends of a part may dip through zero between them, as the cubic has it.
+    """
+    ev, ev_f = events.marks, events.values
+    for k in range(model.size.n_events):
+        if ev[SAMPLED, k] == 0:
+            continue
         for part in range(3):
             a, b = between(first, last, point(part)), between(first, last, point(part + 1))
             fa, fb = ev_f[PIECE + part, k], ev_f[PIECE + part + 1, k]
-            new = sign_of(fb)
-            if new == 0:
+            sign, wanted = ev[NEXT, k], ev[DIRECTION, k]
+            if abs(sign) != 1 or side_of(ev, k, fb) != sign or fa == 0.0:
+                count = search_part(slots, model, method, run, loop, events, k, a, fa, b, fb, count)
+                if count < 0:
+                    return count
                 continue
-            if sign == COUNTED or sign == AT_START:
-                left = ev[LEAD, k] if ev[LEAD, k] != 0 else new
-                if sign == COUNTED and new != left and ev[STOPS, k] >= AS_SWITCH and fa * fb > 0.0 and abs(fb) < abs(fa):
-                    continue  # rounding has left it before its zero, and it is on its way
-                if sign == COUNTED and ev[LEAD, k] == 0 and ev[STOPS, k] == 1 and ev[CAME, k] == new:
-                    run.retake = k + 1  # mapped, left without speed, and now it passes on
-                    return -ACCUMULATES
-                if sign == AT_START and (wanted == 0 or wanted == left):
-                    count = keep(found_theta, found, count, 0.0, k, left)
-                sign = new
-                if new != left and (wanted == 0 or wanted == new):
-                    zero = way_back(slots, model, method, run, loop, events, k, left, b, fb)
-                    if zero < 0.0:
-                        return int(zero)
-                    if zero > 0.0:
-                        count = keep(found_theta, found, count, zero, k, new)
-                    elif ev[STOPS, k] >= AS_SWITCH:
-                        count = keep(found_theta, found, count, 0.0, k, new)
-                    elif ev[STOPS, k] != 0:
-                        run.retake = k + 1
-                        return -ACCUMULATES
-            elif new != sign:
-                sign = new
-                if wanted == 0 or wanted == new:
-                    zero = close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
-                    if zero < 0.0:
-                        return int(zero)
-                    count = keep(found_theta, found, count, zero, k, new)
-            elif fa != 0.0:
-                middle = bottom(slots, model, method, run, loop, events, k, part, sign, first, last)
-                if middle < -1.0:
-                    return int(middle)
-                if middle < 0.0:
-                    continue
-                value = ev_f[TRIAL, k]
-                if wanted == 0 or wanted == -sign:
-                    zero = close_in(slots, model, method, run, loop, events, k, a, fa, middle, value)
-                    if zero < 0.0:
-                        return int(zero)
-                    count = keep(found_theta, found, count, zero, k, -sign)
-                if wanted == 0 or wanted == sign:
-                    zero = close_in(slots, model, method, run, loop, events, k, middle, value, b, fb)
-                    if zero < 0.0:
-                        return int(zero)
-                    count = keep(found_theta, found, count, zero, k, sign)
-        ev[NEXT, k] = sign
+            middle = bottom(slots, model, method, run, loop, events, k, part, sign, first, last)
+            if middle < -1.0:
+                return int(middle)
+            if middle < 0.0:
+                continue
+            value = ev_f[TRIAL, k]
+            if wanted == 0 or wanted == -sign:
+                zero = close_in(slots, model, method, run, loop, events, k, a, fa, middle, value)
+                if zero < 0.0:
+                    return int(zero)
+                count = keep(events.theta, events.found, count, zero, k, -sign)
+            if wanted == 0 or wanted == sign:
+                zero = close_in(slots, model, method, run, loop, events, k, middle, value, b, fb)
+                if zero < 0.0:
+                    return int(zero)
+                count = keep(events.theta, events.found, count, zero, k, sign)
     return count
 
 
@@ -355,16 +377,16 @@ def resolution(run):
 
 @inner
 def close_in(slots, model, method, run, loop, events, k, a, fa, b, fb):
-    """Return θ of the zero of event k between a and b, where its signs differ; minus a status on failure."""
-    ev_f = events.values
+    """Return θ behind which event k has crossed, between a and b, where its sides differ; minus a status on failure."""
+    ev, ev_f = events.marks, events.values
     tolerance = max(2.0 * EPS, 0.25 * resolution(run))
-    if fa == 0.0:
+    if fa == 0.0 and side_of(ev, k, fa) == 0:
         return a
-    side = 0
+    before, behind, here, side = fa, fb, side_of(ev, k, fa), 0
     for i in range(MAX_ITERATIONS):
         if b - a <= tolerance:
             break
-        c = (fa * b - fb * a) / (fa - fb) if i % 3 != 2 else 0.5 * (a + b)
+        c = (fa * b - fb * a) / (fa - fb) if i % 3 != 2 and i < DIRECT else 0.5 * (a + b)
         if not (c > a and c < b):
             c = 0.5 * (a + b)
         if c <= a or c >= b:
@@ -373,18 +395,21 @@ def close_in(slots, model, method, run, loop, events, k, a, fa, b, fb):
         if status != OK:
             return -float(status)
         fc = ev_f[TRIAL, k]
-        if fc == 0.0:
+        if fc == 0.0 and here != 0 and side_of(ev, k, fc) == 0:
             return c
-        if fc * fa > 0.0:
-            a, fa = c, fc
+        if side_of(ev, k, fc) == here:
+            a, fa, before = c, fc, fc
             if side == 1:
                 fb *= 0.5
             side = 1
         else:
-            b, fb = c, fc
+            b, fb, behind = c, fc, fc
             if side == -1:
                 fa *= 0.5
             side = -1
+    if run.tries == 0:
+        largest = max(max(abs(ev_f[START, k]), abs(ev_f[END, k])), ev_f[LARGEST, k])
+        ev[JUMPS, k] = 1 if abs(behind - before) > JUMP * max(largest, max(abs(behind), abs(before))) else 0
     return b
 
 
@@ -412,9 +437,10 @@ def way_back(slots, model, method, run, loop, events, k, left, b, fb):
         if status != OK:
             return -float(status)
         fa = ev_f[TRIAL, k]
-        if fa * left > 0.0 and fa * left > rounding_of(model, run.t + a * run.h_used, loop.inside, ev_f, k):
+        ahead = side_of(events.marks, k, fa) == left
+        if ahead and (fa == 0.0 or abs(fa) > rounding_of(model, run.t + a * run.h_used, loop.inside, ev_f, k)):
             return close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
-        if fa * left <= 0.0:
+        if not ahead:
             b, fb = a, fa
         a *= 0.5
     return 0.0

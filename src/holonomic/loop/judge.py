@@ -11,8 +11,8 @@ from ..native.marks import inner, part
 from ..passage.alarm import DODGE, MAX_DODGES, alarm, between, in_the_way, note_ratio
 from .attempt import advised_factor, foreseen_factor, note_stiffness, refuse, reject, worst_component
 from .dense_error import in_doubt, may_be_asked
+from .event_bounds import must_be_watched
 from .event_search import dense_ready
-from .far_from_zero import must_be_watched
 from .lenience import loosen
 from .wake import WOKEN, wake
 

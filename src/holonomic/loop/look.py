@@ -10,15 +10,16 @@ from ..kernels.vectors import write_row
 from ..native.marks import inner, leaf, part
 from ..native.types import i8, mat
 from .attempt import refuse
-from .event_pieces import end_step, find_events
+from .event_bounds import NEAR_END, find_events, pass_by
+from .event_pieces import end_step
 from .event_search import (
     AS_SWITCH,
     CAME,
     COUNTED,
     DIRECTION,
     END,
-    EPS,
     FIRED,
+    JUMPS,
     MOST,
     NEVER,
     NEXT,
@@ -32,7 +33,6 @@ from .event_search import (
     shyness,
     state_inside,
 )
-from .far_from_zero import pass_by
 from .lenience import loosen
 from .sides import still_add_up
 
@@ -67,7 +67,8 @@ def watch(slots, model, method, run, loop, events):
 
     A step that contains a stopping event is taken again so that it ends there: the state then has the full order
     of the integrator. AGAIN asks for that, with the length in run.h and the event in run.retake. As the dense output
-    is not quite the new step, two or three attempts bring the end onto the zero to rounding. A step with more crossings
+    is not quite the new step, two or three attempts bring the end onto the zero to rounding; one that ends before a jump is
+    accepted, and the jump found in the next. A step with more crossings
     than there is room for is taken again, too, as far as it was looked into. EVENT: a stopping event at the very start of
     the step, which is given up.
     """
@@ -91,7 +92,7 @@ def watch(slots, model, method, run, loop, events):
         if stop < 0 and ev[STOPS, found[i] // 2] != 0:
             stop = i
     cut = 2.0  # events from here on are at the end of the step
-    close = max(32.0 * EPS, 4.0 * shortest)
+    close = max(NEAR_END, 4.0 * shortest)
     if stop >= 0:
         cut = found_theta[stop]
         if ev[STOPS, found[stop] // 2] >= AS_SWITCH:
@@ -120,6 +121,8 @@ def watch(slots, model, method, run, loop, events):
         run.h = run.looked * run.h_used
         run.after_reject = 1
         return AGAIN
+    if stop < 0 and run.retake != 0 and ev[JUMPS, run.retake - 1] != 0:
+        run.retake = 0
     if run.retake != 0:
         status = event_values(slots, model, method, run, 1.0 - NEAR, loop, events, TRIAL)
         if status != OK:

@@ -31,6 +31,7 @@ from .event_search import (
     COUNTED,
     DIRECTION,
     FIRED,
+    JUMPS,
     LEAD,
     LEFT_ALONG,
     NEVER,
@@ -40,11 +41,12 @@ from .event_search import (
     STOPS,
     TRIAL,
     has_nan,
+    side_of,
     sign_of,
 )
 from .lenience import loosen
 from .look import write_event
-from .sides import AHEAD, arm_along, arm_at_zero, arm_switches, joins, known, may_join, rates_here, watch_others
+from .sides import AHEAD, SAME, arm_along, arm_at_zero, arm_switches, joins, known, may_join, rates_here, watch_others
 from .wake import WOKEN, again, clear_multipliers, put_to_sleep, write_mode
 
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
@@ -85,7 +87,7 @@ def change_modes(model, run, loop, events):
         if abs(towards) != 1:
             continue
         run.switched = k - first + 1
-        if forward * towards * events.rates[k] < 0.0:
+        if ev[JUMPS, k] == 0 and forward * towards * events.rates[k] < 0.0:
             ev[FIRED, k] = 0  # rounding alone made it cross
             run.at_once += 1
             continue
@@ -115,7 +117,8 @@ def change_one(model, run, events, forward):
     first, found = size.n_events - size.n_switches, False
     for k in range(first, size.n_events):
         towards = ev[FIRED, k]
-        if towards == 0 or (not is_along(model, k - first) and forward * towards * events.rates[k] < 0.0):
+        by_rounding = ev[JUMPS, k] == 0 and forward * towards * events.rates[k] < 0.0
+        if towards == 0 or (not is_along(model, k - first) and by_rounding):
             continue
         if found:
             ev[FIRED, k] = 0
@@ -140,19 +143,28 @@ def leave(model, run, state, events, j, side):
 
 @inner
 def follow_others(model, run, state, events):
-    """Give switches that did not cross zero here the modes of their signs: what counts has changed."""
+    """Give switches that did not cross here the modes of their sides: what counts has changed.
+
+    One along which the motion went, and whose function is not there any more, is released: it counts no longer, or has jumped.
+    """
     size, ev, ev_f = model.size, events.marks, events.values
     nev = size.n_events
-    first = nev - size.n_switches
+    first, fastest = nev - size.n_switches, 1.0
+    for i in range(size.nq + size.nv):
+        fastest = max(fastest, abs(state.K[0, i]))
     for _ in range(size.n_switches + 1):
         call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
         settled = True
         for k in range(first, nev):
             at = size.at_modes + k - first
             value = ev_f[TRIAL, k]
-            free = ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and ev[DIRECTION, k] != NEVER
-            if free and sign_of(value) * model.data[at] < 0.0:
-                model.data[at] = sign_of(value) * math.inf
+            if is_along(model, k - first):
+                released = abs(value) > SAME * fastest
+            else:
+                free = ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and ev[DIRECTION, k] != NEVER and value == value
+                released = free and not sleeps(model, k - first) and side_of(ev, k, value) * model.data[at] < 0.0
+            if released:
+                model.data[at] = (1.0 if value > 0.0 else side_of(ev, k, value)) * math.inf
                 write_mode(model, run, state, events, k - first, 2)
                 settled = False
         if settled:
@@ -285,7 +297,7 @@ def arm_again(model, run, state, events, first):
         ev[SIGN, k], ev[LEAD, k] = COUNTED if crossed != 0 or sign_of(value) != mode else mode, mode
         if crossed == 0:
             arm_at_zero(model, run, events, k)
-        if abs(crossed) == 1 and forward * mode * events.rates[k] < 0.0:
+        if abs(crossed) == 1 and ev[JUMPS, k] == 0 and forward * mode * events.rates[k] < 0.0:
             run.switched = k - first + 1
             run.t_failed = run.t
             found = FACING

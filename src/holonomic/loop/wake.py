@@ -23,7 +23,7 @@ from ..kernels.vectors import write_row
 from ..native.marks import apart, inner
 from .after_events import forget_steps
 from .begin import enter_point
-from .event_search import CAME, CHECK, DIRECTION, FIRED, LARGEST, LEFT, NEXT, ROUGH, STEP, TRIAL, sign_of
+from .event_search import CAME, CHECK, DIRECTION, FIRED, JUMPS, LARGEST, LEFT, NEXT, ROUGH, STEP, TRIAL, sign_of
 from .lenience import NO_MODE
 from .look import write_event
 from .sides import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
@@ -100,7 +100,7 @@ def wake(model, run, loop, record, events):
 def begin_watch(events, k, value):
     """Know nothing of a switch but its value: the arrays may be those of a run that is over."""
     ev, ev_f = events.marks, events.values
-    ev[DIRECTION, k] = ev[CAME, k] = ev[NEXT, k] = ev[ROUGH, k] = 0
+    ev[DIRECTION, k] = ev[CAME, k] = ev[NEXT, k] = ev[ROUGH, k] = ev[JUMPS, k] = 0
     ev_f[LARGEST, k], ev_f[LEFT, k] = abs(value), math.nan
     ev_f[STEP, k] = ev_f[STEP + 1, k] = 0.0
 

@@ -20,6 +20,7 @@ from ..kernels.signatures import N_FUNCTIONS, Fn
 from ..loop.from_python import invoke
 from ..native.callbacks import raise_what_was_raised
 from ..notices import notice
+from .bounded_tapes import bounds_of
 from .call_by_name import flatten_params
 from .collector_pause import collector_paused
 from .dae import Dae
@@ -240,6 +241,8 @@ class Model(ModelBase):
             fns[2 * fn] = functions.addresses[self._really(fn, variant)]
             fns[2 * fn + 1] = functions.contexts.get(self._really(fn, variant), 0)
             lengths[fn] = functions.lengths[self._really(fn, variant)]
+        if Fn.EVENTS in wanted:
+            fns[2 * Fn.BOUNDS], fns[2 * Fn.BOUNDS + 1] = functions.addresses[Fn.BOUNDS], functions.contexts[Fn.BOUNDS]
         return fns, lengths
 
     def tapes(self, wanted: tuple[Fn, ...], variant: Variant = PLAIN) -> dict[Fn, Tape]:
@@ -450,7 +453,8 @@ class Model(ModelBase):
         lengths = {fn.name: len(tape.outputs) for fn, tape in made.items()}
         if key is not None and len(named) == len(made) and not dense and not swept:
             record = self._record(wanted)
-            record.objects[key] = {"name": name, "lengths": lengths, "operations": size, "lists": lists}
+            events = made[Fn.EVENTS].text() if Fn.EVENTS in made else None
+            record.objects[key] = {"name": name, "lengths": lengths, "operations": size, "lists": lists, "events": events}
             record.write()
         addresses = machine_code.addresses(name, tuple(named))
         if addresses is None:
@@ -461,7 +465,7 @@ class Model(ModelBase):
             {fn: lengths[fn.name] for fn in made}, {fn: tape.context for fn, tape in long.items()}, tuple(long.values()),
         )  # fmt: skip
         sizes = {"nq": self.nq, "nv": self.nv, "nl": self.n_lam, "nx": self.nq + self.nv, "nd": len(self._data)}
-        found = found.with_operators(swept)
+        found = found.with_operators(swept | bounds_of(made.get(Fn.EVENTS)))
         return with_lists(with_dense_solves(found, dense, sizes), wanted, lists)
 
     def _load(self, key: str, wanted, variant: Variant) -> CompiledFunctions | None:
@@ -479,6 +483,7 @@ class Model(ModelBase):
             {Fn[name]: addresses[name] for name in entry["lengths"]},
             {Fn[name]: length for name, length in entry["lengths"].items()},
         )
+        found = found.with_operators(bounds_of(None if entry["events"] is None else Tape.from_text(entry["events"])))
         if entry["lists"] is None:
             return found
         from .sparse_factors import with_lists

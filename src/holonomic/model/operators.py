@@ -18,6 +18,7 @@ from ..errors import OK, BadArgument, IncompatibleMethods
 from ..kernels.evaluate import judge_field
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_function
 from ..loop.from_python import invoke
+from .bounded_tapes import BoundedTape
 from .call_by_name import FULL, call, nearest, param_names
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
@@ -272,6 +273,7 @@ class OperatorModel(ModelBase):
         )
         self._offered: dict[Any, dict[Fn, Operator]] = {}
         self._outputs: dict[Fn, Operator] = {}
+        self._held: list = []  # what contexts lie in
         least = LEAST if self.shared else (*LEAST, *POSITION)
         if system.outputs:
             self._outputs, self.output_shapes = compiled_outputs(system, self.start, self.n_lam)
@@ -359,7 +361,7 @@ class OperatorModel(ModelBase):
             raise IncompatibleMethods(f"{self.name} does not offer {', '.join(missing)}, which is needed here.")
         fns: list = [None if self.interpreted else 0] * (2 * N_FUNCTIONS)
         lengths = {}
-        for fn in wanted:
+        for fn in (*wanted, *((Fn.BOUNDS,) if Fn.EVENTS in wanted and Fn.BOUNDS in there else ())):
             fns[2 * fn], fns[2 * fn + 1], lengths[fn] = there[self._really(fn, variant)]
         if not self.interpreted:
             return np.array(fns, dtype=np.int64), lengths
@@ -401,7 +403,10 @@ class OperatorModel(ModelBase):
         """Events are functions like those of any system: called as they are, or traced and compiled."""
         if self.interpreted:
             return {Fn.EVENTS: Operator(watch, (self.nq, self.places, events), len(events))}
-        return compiled_events(self.system, self.start, self.n_lam, events)
+        traced = traced_events(self.system, self.start, self.n_lam, events)
+        self._held.append(BoundedTape(traced[Fn.EVENTS]))  # its address is in use
+        bounds = self._held[-1]
+        return _compiled(traced) | {Fn.BOUNDS: Operator(bounds.address, bounds.context, bounds.length)}
 
 
 def watch(context, mode, t, a, b, data, out):
@@ -414,13 +419,8 @@ def watch(context, mode, t, a, b, data, out):
     return OK
 
 
-def compiled_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Operator]:
-    """Trace and compile functions of (t, q, v, a, λ, p, u), and their time derivatives along q' and v' = a."""
-    return _compiled(traced_events(system, start, n_lam, events))
-
-
 def traced_events(system: Operators, start: tuple, n_lam: int, events: Mapping[str, Callable]) -> dict[Fn, Tape]:
-    """Tapes of these functions."""
+    """Tapes of functions of (t, q, v, a, λ, p, u), and of their time derivatives along q' and v' = a."""
     from .derive import along
     from .symbolics import vertcat
     from .trace import watched

@@ -29,6 +29,7 @@ from ..kernels.signatures import (
     Slot,
 )
 from ..kernels.sliding import along_work
+from ..loop.event_bounds import curve_work
 from ..model.call_by_name import FULL, wanted
 from ..model.compiled import Variant
 from ..model.dae import Dae
@@ -252,6 +253,9 @@ class Plan:
         if self.switches:
             size.at_sliding, size.may_slide = size.work_end, int(self.choice.integrator.takes == "ode")
             size.work_end += along_work(size.nrow, self.n_watched, len(self.switches))
+        if self.n_watched and not model.interpreted:
+            size.at_curve, size.slopes = size.work_end, int(self.integrator.nodes is not None)
+            size.work_end += curve_work(nq + nv)
         if self.watches:
             fns = self._add_events(fns)
         if not model.interpreted:

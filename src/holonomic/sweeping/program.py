@@ -24,6 +24,7 @@ from ..kernels.nothing import nothing
 from ..kernels.select import select
 from ..kernels.signatures import N_FUNCTIONS, Fn, Method, Model, Slot
 from ..model import machine_code
+from ..model.bounded_tapes import bounds_of
 from ..model.dae import Dae
 from ..model.extra_states import Extras
 from ..model.model_base import PLAIN, Variant
@@ -242,6 +243,9 @@ def lam_in_x(plan: Plan) -> slice | None:
     return None
 
 
+_held: dict[str, Any] = {}  # what contexts of this process lie in, by the tape
+
+
 def _compiled(texts: dict[str, str]) -> tuple[np.ndarray, dict[Fn, int]]:
     """Compile tapes; return the table of their addresses, and the lengths of what they write."""
     tapes = {name: Tape.from_text(text) for name, text in texts.items()}
@@ -255,6 +259,9 @@ def _compiled(texts: dict[str, str]) -> tuple[np.ndarray, dict[Fn, int]]:
     fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
     for name, text in texts.items():
         fns[2 * Fn[name]] = found[same[text]]
+    for fn, bounds in bounds_of(tapes.get(Fn.EVENTS.name)).items():
+        fns[2 * fn], fns[2 * fn + 1] = bounds.address, bounds.context
+        _held[texts[Fn.EVENTS.name]] = bounds
     return fns, {Fn[name]: len(tape.outputs) for name, tape in tapes.items()}
 
 
