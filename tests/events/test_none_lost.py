@@ -119,7 +119,7 @@ def test_an_oscillation_that_fits_into_equal_steps_is_found(limit):
         assert len(sol.events["wave"]) == int((rate + 1.5) // np.pi), sixth
 
 
-def test_of_pulses_much_shorter_than_a_step_some_are_missed():
+def test_pulses_much_shorter_than_a_step_are_all_found():
     """By the width of a pulse, in steps of about 0.26 s: the last one is a thousandth of a step wide."""
     found = {}
     for width in (1e-1, 3e-2, 1e-2, 2.6e-4):
@@ -131,10 +131,8 @@ def test_of_pulses_much_shorter_than_a_step_some_are_missed():
                 params={"at": at, "width": width},
             )  # fmt: skip
             log = simulate(system, 10.0, events={"pulse": pulse}, **START).events["pulse"]
-            assert len(log) in (0, 2)  # never one without the other
-            found[width] += len(log) // 2
-    # 50, 47, 15 and 1 of 50 where this was written
-    assert found[1e-1] == 50 and found[3e-2] >= 40 and found[2.6e-4] < 10
+            found[width] += len(log) == 2
+    assert set(found.values()) == {50}
 
 
 def test_functions_that_jump_are_found_where_they_jump_and_cost_no_step():
@@ -157,7 +155,7 @@ def test_a_function_that_no_piece_resolves_does_not_stop_the_run_and_is_named(f,
 
 
 def test_a_function_that_is_given_up_on_the_way_is_told_with_its_time_and_its_remedy():
-    late = {"late": Event(lambda t: np.where(t > 5.0, np.sin(1e5 * t), 1.0))}
+    late = {"late": Event(lambda t: np.where(t > 5.0, np.sin(1e7 * t), 1.0))}
     with pytest.warns(EventWarning) as said:
         swing(late)
     text = str(said[0].message)
@@ -166,7 +164,8 @@ def test_a_function_that_is_given_up_on_the_way_is_told_with_its_time_and_its_re
         "its function changes within a thousandth of a step, or is no more than rounding, and not all of its changes of sign are "
         "found. Pass a smaller max_step=, or watch a function that is smooth."
     )
-    found = swing(late, t_end=5.2, max_step=0.01).events["late"].t  # pieces of 1e-5, a sixth of a period
+    slower = {"late": Event(lambda t: np.where(t > 5.0, np.sin(1e5 * t), 1.0))}
+    found = swing(slower, t_end=5.2, max_step=0.01).events["late"].t
     exact = np.arange(np.ceil(5.0 * 1e5 / np.pi), np.floor(5.2 * 1e5 / np.pi) + 1) * np.pi / 1e5
     assert len(found) in (len(exact), len(exact) + 1)  # the jump at t = 5 may cross zero, too
 

@@ -195,9 +195,10 @@ def sine(low, high):
         return -1.0, 1.0
     spread = 4.0 * EPS * (abs(low) + abs(high) + 1.0)
     least, most = min(math.sin(low), math.sin(high)) - SLACK, max(math.sin(low), math.sin(high)) + SLACK
-    if math.floor((high + spread - 0.5 * math.pi) / (2.0 * math.pi)) != math.floor((low - spread - 0.5 * math.pi) / (2.0 * math.pi)):
+    low, high, turn = low - spread, high + spread, 2.0 * math.pi
+    if math.floor(high / turn - 0.25) != math.floor(low / turn - 0.25):
         most = 1.0
-    if math.floor((high + spread + 0.5 * math.pi) / (2.0 * math.pi)) != math.floor((low - spread + 0.5 * math.pi) / (2.0 * math.pi)):
+    if math.floor(high / turn + 0.25) != math.floor(low / turn + 0.25):
         least = -1.0
     return max(least, -1.0), min(most, 1.0)
 
@@ -592,12 +593,8 @@ def play(code, nodes, T):
 
 
 @leaf
-def along_piece(curve, first, n, a, b, h, C, T, at):
-    """Fill a register with a state of a step, from a to b of it; C is room for the coefficients there."""
-    largest_size, off = 0.0, curve[first + n]
-    for i in range(n):
-        C[i] = curve[first + i]
-        largest_size = max(largest_size, abs(C[i]))
+def cut_out(C, n, a, b):
+    """Bernstein coefficients of the part from a to b, in the place of those from 0 to 1."""
     if a > 0.0:
         for level in range(1, n):
             for i in range(n - level):
@@ -607,13 +604,28 @@ def along_piece(curve, first, n, a, b, h, C, T, at):
         for level in range(1, n):
             for i in range(n - 1, level - 1, -1):
                 C[i] = (1.0 - share) * C[i - 1] + share * C[i]
-    low, high, slow, fast = C[0], C[0], INF, -INF
+
+
+@leaf
+def along_piece(curve, first, n, a, b, h, C, T, at):
+    """Fill a register with a state of a step, from a to b of it; C is room for the coefficients there."""
+    largest_size, off = abs(curve[first]), curve[first + n]
+    for i in range(1, n):
+        C[i - 1] = (n - 1) * (curve[first + i] - curve[first + i - 1])
+        largest_size = max(largest_size, abs(curve[first + i]))
+    cut_out(C, n - 1, a, b)
+    slow, fast = C[0], C[0]
+    for i in range(1, n - 1):
+        slow, fast = min(slow, C[i]), max(fast, C[i])
+    for i in range(n):
+        C[i] = curve[first + i]
+    cut_out(C, n, a, b)
+    low, high = C[0], C[0]
     for i in range(1, n):
         low, high = min(low, C[i]), max(high, C[i])
-        slow, fast = min(slow, C[i] - C[i - 1]), max(fast, C[i] - C[i - 1])
-    wide, doubt = 2.0 * n * EPS * largest_size, 2.0 * n * n * off
-    each = (n - 1) / (b - a)
-    slow, fast = (slow - 2.0 * wide) * each - doubt, (fast + 2.0 * wide) * each + doubt
+    wide = 2.0 * n * EPS * largest_size
+    doubt = 2.0 * n * (wide + n * off)
+    slow, fast = slow - doubt, fast + doubt
     if h < 0.0:
         slow, fast = fast, slow
     put(T, at, low - wide - off, high + wide + off, slow / h, fast / h)

@@ -26,11 +26,12 @@ from ..kernels.signatures import BOUNDS, EVENTS, call_interpolate, call_model, h
 from ..kernels.sliding import is_along, nothing_watched, sliding
 from ..kernels.vectors import EPS, copy, copy_row
 from ..native.marks import inner, leaf
-from ..native.types import f8, i8, int_mat, mat, vec
+from ..native.types import b1, f8, i8, int_mat, mat, vec
 from .event_pieces import begin_step, check_values, end_step, find_sampled
 from .event_search import (
     AS_SWITCH,
     BY_SHARE,
+    CHECK,
     DIRECTION,
     END,
     FAST,
@@ -60,12 +61,15 @@ from .event_search import (
 COEFFICIENTS = 8  # of a state along a step; behind them stands how far the curve may be from that
 STRIDE = COEFFICIENTS + 1
 HEAD = 8  # numbers in front of them, that tell of a part
-MOST_PARTS, FEW_PARTS = 1000, 24  # of a step; where functions are given up in one step, they are cut so far in the next ones
+MOST_PARTS, FEW_PARTS = 4000, 24  # of a step; where functions are given up in one step, they are cut so far in the next ones
 DEEPEST = 120  # parts that wait to the right of one
 FIRST_LOOK, SECOND_LOOK = 0.0671, 0.6127  # where the polynomials are compared with the curve, between their points
 DOUBT = 4.0  # how far the curve may be, in the larger of these differences
 NEAR_END = 32.0 * EPS
-TINY = 1e-300
+# Of a step: parts of which the bounds are compared with those at a point, and by how much these may be narrower
+SHORT, ROUNDED = 1e-2, 4.0
+FASTEST = 1e-3  # of a step: where a function has filled by then what there is room for, it is too fast for the steps
+AS_AT_START = 4.0  # times the value that rounding has left of a zero at the start: no more than that
 
 
 def curve_work(states: int) -> int:
@@ -143,15 +147,22 @@ def bound_part(model, run, state, events, a, b):
 
 @inner
 def bound_step(model, run, state, events):
-    """The same for a whole attempt whose stages are slopes, and its states no further than by twice as much as they tell."""
+    """The same for a whole attempt whose states go no further, and no faster, than by its slopes, and as far again.
+
+    These are the slopes of its stages, or those of the cubic with the states and slopes of both ends.
+    """
     size, W, K, h = model.size, state.W, state.K, run.h_tried
     at, last = size.at_curve, run.last_stage
     W[at], W[at + 1], W[at + 2], W[at + 3] = 0.0, 0.0, 1.0, h
     at += HEAD + DEEPEST
     for i in range(size.nq + size.nv):
-        slow = fast = K[0, i]
-        for row in range(1, last + 1):
-            slow, fast = min(slow, K[row, i]), max(fast, K[row, i])
+        slow, fast = min(K[0, i], K[last, i]), max(K[0, i], K[last, i])
+        if size.slopes != 0:
+            for row in range(1, last):
+                slow, fast = min(slow, K[row, i]), max(fast, K[row, i])
+        else:
+            middle = 3.0 * (state.xn[i] - state.x[i]) / h - K[0, i] - K[last, i]
+            slow, fast = min(slow, middle), max(fast, middle)
         wide = fast - slow
         slow, fast = slow - wide, fast + wide
         low, high = min(min(h * slow, h * fast), 0.0), max(max(h * slow, h * fast), 0.0)
@@ -173,6 +184,7 @@ def is_decided(ev: int_mat, ev_f: mat, k: i8, fa: f8, fb: f8, time: f8):
             return True
         low = max(low, max(fa + slow, fb - fast))
         high = min(high, min(fa + fast, fb - slow))
+        ev_f[LOW, k], ev_f[HIGH, k] = low, high
     if ev[STOPS, k] < AS_SWITCH:
         return low >= 0.0 or high <= 0.0
     if ev[STOPS, k] == HOLDS_AT_ZERO:
@@ -202,7 +214,7 @@ def must_be_watched(model, run, loop, events):
     nev = size.n_events
     if nothing_watched(size, run):
         return 0
-    if not has_function(model, BOUNDS) or size.slopes == 0:
+    if not has_function(model, BOUNDS):
         return 1
     if run.retake != 0 or run.lenient != 0 or run.along != 0 or run.event_field != 0 or sliding(model) >= 0:
         return 1
@@ -241,7 +253,7 @@ def find_events(slots, model, method, run, loop, events):
     The step has been looked into up to θ = run.looked, which is 1 unless there is no room for more crossings. What lies behind a
     crossing that stops the run is not looked at, where the step is to be taken again.
     """
-    size, ev, ev_f = model.size, events.marks, events.values
+    size, ev = model.size, events.marks
     nev = size.n_events
     begin_step(ev, nev)
     bounds = has_function(model, BOUNDS) and run.along == 0
@@ -267,6 +279,12 @@ def find_events(slots, model, method, run, loop, events):
 
 
 @inner
+def shortest_part(run):
+    """The length, in θ, of a part that is not cut: some thirty units in the last place of time, or of the step."""
+    return max(NEAR_END, 4.0 * resolution(run))
+
+
+@inner
 def starts_from_zero(ev, nev):
     """Tell whether the sign of a function that is bounded says nothing yet."""
     for k in range(nev):
@@ -278,15 +296,16 @@ def starts_from_zero(ev, nev):
 @inner
 def find_bounded(slots, model, method, run, loop, events):
     """Collect the crossings of functions that are bounded, from the left, up to the first one that stops the run."""
-    size, state, ev, ev_f, W = model.size, loop.state, events.marks, events.values, loop.state.W
+    size, ev, ev_f, W = model.size, events.marks, events.values, loop.state.W
     nev, waiting, parts = size.n_events, size.at_curve + HEAD, 0
-    finest = 4.0 * max(2.0 * EPS, 0.25 * resolution(run))
+    finest = shortest_part(run)
     copy_row(ev_f, START, ev_f, PIECE, nev)
     for k in range(nev):
         ev_f[PIECE + 2, k] = abs(ev_f[START, k])
-    W[waiting], depth, count, a, run.looked = 1.0, 1, 0, 0.0, 1.0
+    W[waiting], depth, count, a, soon, run.looked = 1.0, 1, 0, 0.0, 0.0, 1.0
     if starts_from_zero(ev, nev):  # what it is at once is rounding
-        W[waiting + 1], depth = min(0.5, 4.0 * finest), 2
+        soon = min(0.5, 4.0 * finest)
+        W[waiting + 1], depth = soon, 2
     while depth > 0:
         b = W[waiting + depth - 1]
         status = OK
@@ -298,6 +317,8 @@ def find_bounded(slots, model, method, run, loop, events):
             return -status
         parts += 1
         at = -1.0
+        for k in range(nev):
+            ev_f[CHECK, k] = 0.0
         if b - a > finest and depth < DEEPEST:
             at = where_to_cut(slots, model, method, run, loop, events, a, b, parts)
             if at < -1.0:
@@ -306,9 +327,8 @@ def find_bounded(slots, model, method, run, loop, events):
             W[waiting + depth] = at
             depth += 1
             continue
-        at_once = a == 0.0 and b < 1.0 and b <= 4.0 * finest
         for k in range(nev):
-            if ev[SAMPLED, k] == 0 and not (at_once and says_nothing(ev, ev_f, k)):
+            if ev[SAMPLED, k] == 0 and not says_nothing(ev, ev_f, k, b <= soon):
                 count = search_part(slots, model, method, run, loop, events, k, a, ev_f[PIECE, k], b, ev_f[PIECE + 1, k], count)
                 if count < 0:
                     return count
@@ -319,6 +339,8 @@ def find_bounded(slots, model, method, run, loop, events):
         if a < 1.0 and may_end(run, events, count):
             return count
         if count + (IN_A_PIECE + 1) * nev > events.theta.shape[0]:  # one to spare, for what ends the step
+            count = without_fast(run, events, nev, count) if a < FASTEST else count
+        if count + (IN_A_PIECE + 1) * nev > events.theta.shape[0]:
             run.looked = a
             return count
     status = check_values(slots, model, method, run, 0.5, loop, events, PIECE + 1)
@@ -330,33 +352,62 @@ def find_bounded(slots, model, method, run, loop, events):
     return count
 
 
+@inner
+def without_fast(run, events, nev, count):
+    """Give up functions that cross so often that the step would be cut to a fraction; return how many crossings are left."""
+    ev, ev_f, found, theta = events.marks, events.values, events.found, events.theta
+    for k in range(nev):
+        own = 0
+        for i in range(count):
+            own += 1 if found[i] // 2 == k else 0
+        if own * nev < count or ev[STOPS, k] != 0:
+            continue
+        ev[ROUGH, k] = 1
+        if math.isnan(ev_f[LEFT, k]):
+            ev_f[LEFT, k] = run.t
+        left = 0
+        for i in range(count):
+            if found[i] // 2 != k:
+                found[left], theta[left] = found[i], theta[i]
+                left += 1
+        count = left
+    return count
+
+
 @leaf
-def says_nothing(ev: int_mat, ev_f: mat, k: i8):
-    """Tell whether a function that started from zero is not yet where it leaves to."""
+def says_nothing(ev: int_mat, ev_f: mat, k: i8, soon: b1):
+    """Tell whether a function that started from zero is not yet where it leaves to: so `soon`, or but for rounding."""
     if abs(ev[NEXT, k]) == 1:
         return False
-    return ev[STOPS, k] < AS_SWITCH or side_of(ev, k, ev_f[PIECE + 1, k]) != ev[LEAD, k]
+    value, switch = ev_f[PIECE + 1, k], ev[STOPS, k] >= AS_SWITCH
+    if switch and side_of(ev, k, value) == ev[LEAD, k]:
+        return False
+    return soon or ev_f[CHECK, k] >= 0.0 or (switch and abs(value) <= AS_AT_START * abs(ev_f[START, k]))
 
 
 @inner
 def may_end(run, events, count):
     """Tell whether a crossing has been found at which the step will be taken again, and end."""
     for i in range(count):
-        if events.marks[STOPS, events.found[i] // 2] != 0 and events.theta[i] < 1.0 - max(NEAR_END, 4.0 * resolution(run)):
+        if events.marks[STOPS, events.found[i] // 2] != 0 and events.theta[i] < 1.0 - shortest_part(run):
             return True
     return False
 
 
 @inner
 def where_to_cut(slots, model, method, run, loop, events, a, b, parts):
-    """θ at which a part is cut in two; -1.0 where its ends tell all; less is minus a status."""
+    """θ at which a part is cut in two; -1.0 where its ends tell all; less is minus a status.
+
+    In the place of the first check stands -1 of functions that are decided, and of others how wide their bounds are.
+    """
     ev, ev_f, nev = events.marks, events.values, model.size.n_events
     bound_part(model, run, loop.state, events, a, b)
-    first, undecided = -1, 0
+    first, jumps = -1, False
     for k in range(nev):
         if ev[SAMPLED, k] != 0 or ev[DIRECTION, k] == NEVER:
             continue
         if is_decided(ev, ev_f, k, ev_f[PIECE, k], ev_f[PIECE + 1, k], (b - a) * run.h_used):
+            ev_f[CHECK, k] = -1.0
             if a == 0.0 and b == 1.0:
                 ev[ROUGH, k] = 0
             continue
@@ -365,16 +416,22 @@ def where_to_cut(slots, model, method, run, loop, events, a, b, parts):
             if math.isnan(ev_f[LEFT, k]):
                 ev_f[LEFT, k] = run.t + a * run.h_used
             continue
-        undecided += 1
+        ev_f[CHECK, k] = ev_f[HIGH, k] - ev_f[LOW, k]
         if first < 0:
-            first = k
-    if undecided == 0:
+            first, jumps = k, ev_f[SLOW, k] == -math.inf
+    if first >= 0 and b - a < SHORT:  # what is left of its bounds may be rounding
+        bound_part(model, run, loop.state, events, a, a)
+        first = -1
+        for k in range(nev):
+            if ev_f[CHECK, k] > 0.0 and ev_f[CHECK, k] > ROUNDED * (ev_f[HIGH, k] - ev_f[LOW, k]):
+                first = k
+    if first < 0:
         return -1.0
     here, there = side_of(ev, first, ev_f[PIECE, first]), side_of(ev, first, ev_f[PIECE + 1, first])
-    if here != there and here != 0 and there != 0 and ev_f[SLOW, first] == -math.inf:  # a jump, perhaps: it is cut off
-        finest = 4.0 * max(2.0 * EPS, 0.25 * resolution(run))
+    if here != there and here != 0 and there != 0 and jumps:  # it is cut off
+        finest = shortest_part(run)
         zero = close_in(slots, model, method, run, loop, events, first, a, ev_f[PIECE, first], b, ev_f[PIECE + 1, first])
         if zero < 0.0:
             return zero
-        return zero if zero < b - 2.0 * finest else max(b - finest, 0.5 * (a + b))
+        return zero + 0.5 * finest if zero < b - 2.0 * finest else max(b - finest, 0.5 * (a + b))
     return 0.5 * (a + b)

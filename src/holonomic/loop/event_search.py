@@ -1,7 +1,7 @@
-"""Finding the crossings of one event in a part of a step; which parts a step has is chosen in `event_bounds` and `event_pieces`.
+"""The crossings of one event in a part of a step; which parts a step has is chosen in `event_bounds` and `event_pieces`.
 
-In a part a function has one sign, or goes one way, or the part is as short as can be: its two ends tell of a crossing. A crossing of
-an event is a change between nonzero signs, so none is counted twice and a zero that is only touched is none. A comparison that
+In a part a function has one sign, or goes one way, or the part is as short as can be: its two ends tell of a crossing. A crossing
+of an event is a change between nonzero signs, so none is counted twice and a zero that is only touched is none. A comparison that
 decides is true or false at every point: what counts is its truth, which may change by a jump, or away from where it was flat at
 its bound. Each crossing is closed in by regula falsi with Illinois' weights, and by halves.
 
@@ -39,9 +39,9 @@ MARKS = 10
 # the field changes, HOLDS_AT_ZERO where a switch is true at zero; SIGN the last nonzero sign before this step,
 # NEXT the one where what has been looked into ends; LEAD the sign to which a function leaves zero, 0 where unknown; CAME
 # the sign towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the
-# other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not; SAMPLED whether it is
-# looked at point by point, because nothing bounds it (BY_SHARE: a switch along which the motion goes, of which a share is watched);
-# JUMPS 1 where it was seen to jump where it crossed last. SIGN besides ±1:
+# other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not; SAMPLED whether it
+# is looked at point by point, because nothing bounds it (BY_SHARE: a switch along which the motion goes, of which a share is
+# watched); JUMPS 1 where it was seen to jump where it crossed last. SIGN besides ±1:
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 NEVER = 2
 LEFT_ALONG = 2  # FIRED besides ±1: the motion along this switch has ended here, where its rate is zero but for rounding
@@ -345,7 +345,7 @@ def search_piece(slots, model, method, run, loop, events, first, last, count):
             a, b = between(first, last, point(part)), between(first, last, point(part + 1))
             fa, fb = ev_f[PIECE + part, k], ev_f[PIECE + part + 1, k]
             sign, wanted = ev[NEXT, k], ev[DIRECTION, k]
-            if abs(sign) != 1 or side_of(ev, k, fb) != sign or fa == 0.0:
+            if abs(sign) != 1 or side_of(ev, k, fb) != sign or fa == 0.0 or (a == 0.0 and side_of(ev, k, fa) == -sign):
                 count = search_part(slots, model, method, run, loop, events, k, a, fa, b, fb, count)
                 if count < 0:
                     return count

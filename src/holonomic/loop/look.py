@@ -38,6 +38,7 @@ from .sides import still_add_up
 
 AGAIN = -1  # the step is taken again, to end on an event
 MAX_TRIES = 6
+FURTHER = 4.0  # with every try, where a comparison is flat in front of its change, and the end of the step lies there
 NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
 
 
@@ -131,6 +132,8 @@ def watch(slots, model, method, run, loop, events):
             # the end does not quite reach the zero it was taken for: a little further, or this is as near as rounding
             # and the error of the dense output let it come
             missing = distance_left(ev_f, run.retake - 1)
+            if ev_f[END, run.retake - 1] == 0.0 and ev[STOPS, run.retake - 1] >= AS_SWITCH:
+                missing = FURTHER**run.tries * close  # it lies flat there, on its old side
             if missing > close and missing <= NEAR and run.tries < MAX_TRIES:
                 run.h = (1.0 + missing) * run.h_used
                 run.tries += 1
