@@ -1,4 +1,4 @@
-"""Random event functions, by a seed, with all their changes of sign: sums of sines, chirps, pulses down to 1e-9 s, `%`, floor, `if`."""
+"""Random event functions, by a seed, with all their changes of sign: sines, chirps, pulses down to 1e-9 s, `%`, floor, `if`."""
 
 import random
 from dataclasses import dataclass
@@ -47,8 +47,8 @@ class _Writer:
         return float(f"{10 ** self.r.uniform(-9, -1):.3g}")
 
     def sines(self, x="t"):
-        parts = [f"{self.number(0.3, 1)} * np.sin({self.number(2, 40)} * {x} + {self.number(0, 6)})" for _ in range(self.r.randint(1, 5))]
-        return " + ".join(parts)
+        wave = lambda: f"{self.number(0.3, 1)} * np.sin({self.number(2, 40)} * {x} + {self.number(0, 6)})"
+        return " + ".join(wave() for _ in range(self.r.randint(1, 5)))
 
     def fourier(self):
         return f"    return {self.sines(self.x()[0])} + {self.number(-0.5, 0.5)}"

@@ -1,7 +1,7 @@
 """Every change of sign of a function of time, counted: by bounds of the function and of its slope on shorter and shorter stretches.
 
-Where the bounds leave out zero, there is none; where those of the slope do, there is one if the signs at both ends differ. All else is
-cut in two. A stretch on which a comparison or a whole part is undecided holds a jump, and is cut down to neighbouring numbers.
+Where the bounds leave out zero, there is none; where those of the slope do, there is one if the signs at both ends differ. All
+else is cut in two. A stretch where a comparison or a whole part is undecided holds a jump, and is cut down to neighbouring numbers.
 """
 
 import math
@@ -10,7 +10,7 @@ import random
 import numpy as np
 
 NARROW = 1e-13  # a smooth function not resolved on such a stretch is too close to touching zero
-ROUNDING = 1e-15  # so close to a threshold plain numbers may decide in either way
+ROUNDING = 2e-14  # so close to a threshold plain numbers may decide in either way
 
 
 class Undecided(Exception):
@@ -56,7 +56,8 @@ class Bounds:
 
     def __pow__(self, two):
         low, high = sorted((abs(self.low), abs(self.high)))
-        return Bounds(0.0 if self.low < 0 < self.high else low * low, high * high, _times(self.slope, (2 * self.low, 2 * self.high)))
+        least = 0.0 if self.low < 0 < self.high else low * low
+        return Bounds(least, high * high, _times(self.slope, (2 * self.low, 2 * self.high)))
 
     def __abs__(self):
         if self.low > 0 or self.high < 0:
@@ -126,7 +127,7 @@ def changes_of_sign(f, start, end):
         smooth = True
         try:
             value = _bounds(f(Bounds(a, b, (1.0, 1.0))))
-            if value.low > ROUNDING or value.high < -ROUNDING:
+            if value.low > 1e-15 or value.high < -1e-15:
                 continue
             monotone = value.slope[0] > 0 or value.slope[1] < 0
         except Undecided:
@@ -138,7 +139,18 @@ def changes_of_sign(f, start, end):
             waiting += [(middle, b), (a, middle)]
         elif np.sign(f(a)) != np.sign(f(b)):
             found.append(_closed_in(f, a, b))
-    return found
+    return _without_flicker(found)
+
+
+def _without_flicker(times):
+    """Times, where several that rounding makes of one are one: those of a cluster cancel in pairs."""
+    kept = []
+    for t in times:
+        if kept and t - kept[-1] < 1e-12:
+            kept.pop()
+        else:
+            kept.append(t)
+    return kept
 
 
 def _closed_in(f, a, b):

@@ -25,15 +25,23 @@ class Law:
     static: bool = False  # it is held there by the law at that velocity itself
     edges: tuple = ()  # times at which the reference ends a step: of pulses that are shorter than one
     fine: float = 5e-4  # its longest step
+    same: Callable | None = None  # the same law for the reference, where it cannot write down how an array decides
 
     @property
     def wants(self):
         return tuple(inspect.signature(self.law).parameters)
 
     @property
+    def plain(self):
+        """The law that the reference computes, of (t, q, v)."""
+        return self.of_all(self.same or self.law)
+
+    @property
     def f(self):
         """The law as a plain function of (t, q, v)."""
-        law = self.law
+        return self.of_all(self.law)
+
+    def of_all(self, law):
         return {
             ("t",): lambda t, q, v: law(t), ("q",): lambda t, q, v: law(q), ("v",): lambda t, q, v: law(v),
             ("t", "q"): lambda t, q, v: law(t, q), ("t", "v"): lambda t, q, v: law(t, v),
@@ -56,17 +64,11 @@ def floors(t):
 
 
 PHASES = {  # of a period of one second
-    "t % 1": lambda t: t % 1.0,
-    "fmod": lambda t: math.fmod(t, 1.0),
+    "t % 1": lambda t: t % 1.0, "fmod": lambda t: math.fmod(t, 1.0),
     "t - floor": floors,
-    "divmod": lambda t: divmod(t, 1.0)[1],
-    "np.mod": lambda t: np.mod(t, 1.0),
-    "np.fmod": lambda t: np.fmod(t, 1.0),
-    "t - np.floor": lambda t: t - np.floor(t),
-    "t - np.trunc": lambda t: t - np.trunc(t),
-    "t - t // 1": lambda t: t - t // 1.0,
-    "ceil": lambda t: 1.0 + t - math.ceil(t),
-    "(2 t) % 2": lambda t: (2.0 * t) % 2.0 / 2.0,
+    "divmod": lambda t: divmod(t, 1.0)[1], "np.mod": lambda t: np.mod(t, 1.0), "np.fmod": lambda t: np.fmod(t, 1.0),
+    "t - np.floor": lambda t: t - np.floor(t), "t - np.trunc": lambda t: t - np.trunc(t), "t - t // 1": lambda t: t - t // 1.0,
+    "ceil": lambda t: 1.0 + t - math.ceil(t), "(2 t) % 2": lambda t: (2.0 * t) % 2.0 / 2.0,
     "1 - (-t) % 1": lambda t: 1.0 - (-t) % 1.0,
     "arctan2": lambda t: np.arctan2(np.sin(2 * np.pi * t), np.cos(2 * np.pi * t)) % (2 * np.pi) / (2 * np.pi),
 }
@@ -102,13 +104,6 @@ def gait(t):
     return 0.5
 
 
-def shifted(t):
-    local = (t - 0.25) / 0.5
-    local -= math.floor(local)
-    if local > 0.6:
-        return 3.0
-    return -1.0
-
 
 def two_valves(t, q):
     force = -4.0 * q
@@ -138,28 +133,24 @@ def way_back(t):
 laws("jumping", {
     "int(10 t) % 10": lambda t: 1.0 if int(t * 10) % 10 < 3 else 0.0,
     "floor(10 t) % 10": lambda t: 1.0 if math.floor(t * 10) % 10 < 3 else 0.0,
-    "round(t) % 2": lambda t: 2.0 if round(t) % 2 < 0.5 else -1.0,
-    "heaviside": lambda t: np.heaviside(t % 1.0 - 0.5, 1.0),
+    "round(t) % 2": lambda t: 2.0 if round(t) % 2 < 0.5 else -1.0, "heaviside": lambda t: np.heaviside(t % 1.0 - 0.5, 1.0),
     "interp": lambda t: np.interp(t % 1.0, [0.0, 0.3, 0.31, 1.0], [1.0, 1.0, 0.0, 0.0]),
     "interp saw": lambda t: np.interp(t % 0.5, [0.0, 0.4, 0.5], [2.0, -1.0, -1.0]),
     "select": lambda t: np.select([t % 1.0 < 0.3, t % 1.0 < 0.6], [2.0, -1.0], 0.5),
     "piecewise": lambda t: np.piecewise(t % 1.0, [t % 1.0 < 0.3, t % 1.0 >= 0.6], [2.0, -1.0, 0.5]),
-    "sign": lambda t: np.sign(t % 1.0 - 0.4),
-    "copysign": lambda t: math.copysign(1.5, t % 1.0 - 0.4),
-    "clip": lambda t: np.clip(20 * (t % 1.0) - 8.0, 0.0, 1.0),
-    "saw itself": lambda t, q: 3.0 * (t % 0.5) - q,
-    "stairs": lambda t: np.floor(2.0 * t),
-    "stairs of q": lambda q: -9.0 * np.floor(4.0 * q) / 4.0,
+    "sign": lambda t: np.sign(t % 1.0 - 0.4), "copysign": lambda t: math.copysign(1.5, t % 1.0 - 0.4),
+    "clip": lambda t: np.clip(20 * (t % 1.0) - 8.0, 0.0, 1.0), "saw itself": lambda t, q: 3.0 * (t % 0.5) - q,
+    "stairs": lambda t: np.floor(2.0 * t), "stairs of q": lambda q: -9.0 * np.floor(4.0 * q) / 4.0,
     "even floor": lambda t: 1.0 if math.floor(2 * t) % 2 > 0.5 else -0.5,
     "t // 0.5": lambda t: 1.0 if (t // 0.5) % 2 < 1 else 0.0,
     "triangle": lambda t, q: (2.0 if abs(t % 2.0 - 1.0) < 0.3 else 0.0) - q,
-    "gait": gait, "shifted": shifted, "two valves": two_valves, "way back": way_back,
-    "minus phase": lambda t: 1.0 if (-t) % 1.0 < 0.3 else 0.0,
-    "phase of 0.1": lambda t: 5.0 if t % 0.1 < 0.03 else 0.0,
+    "gait": gait,
+    "shifted": lambda t: 3.0 if (t - 0.25) / 0.5 - math.floor((t - 0.25) / 0.5) > 0.6 else -1.0,
+    "two valves": two_valves, "way back": way_back,
+    "minus phase": lambda t: 1.0 if (-t) % 1.0 < 0.3 else 0.0, "phase of 0.1": lambda t: 5.0 if t % 0.1 < 0.03 else 0.0,
     "phase or end": lambda t: 1.0 if t % 1.0 < 0.2 or t % 1.0 > 0.8 else 0.0,
     "phase and q": lambda t, q: 3.0 if t % 0.5 < 0.25 and q < 0.3 else -4.0 * q,
-    "not phase": lambda t: 0.0 if not t % 1.0 < 0.3 else 1.0,
-    "phase of square": lambda t: 2.0 if (t * t) % 1.0 < 0.4 else 0.0,
+    "not phase": lambda t: 0.0 if not t % 1.0 < 0.3 else 1.0, "phase of square": lambda t: 2.0 if (t * t) % 1.0 < 0.4 else 0.0,
     "floor twice": lambda t: 1.0 if math.floor(t) - 2 * math.floor(t / 2) < 1 else 0.0,
     "max of phase": lambda t: 4.0 * max(t % 1.0 - 0.5, 0.0),
 }, end=3.3)  # fmt: skip
@@ -169,8 +160,7 @@ laws("jumping", {
     "floor of q": lambda q, v: (1.0 if math.floor(3 * q) % 2 < 1 else -1.0) - 0.1 * v,
     "round(q, 1)": lambda q: 1.0 - 2.0 * np.round(q, 1),
     "crank": crank,
-    "teeth": lambda q: 3.0 * ((4.0 * q) % 1.0) - 1.4,
-    "pole pairs": lambda q: np.where((3 * q) % (2 * np.pi) < np.pi, 1.5, -1.0),
+    "teeth": lambda q: 3.0 * ((4.0 * q) % 1.0) - 1.4, "pole pairs": lambda q: np.where((3 * q) % (2 * np.pi) < np.pi, 1.5, -1.0),
     "quantized speed": lambda v: 1.0 - 0.25 * np.floor(4.0 * v),
     "gear of speed": lambda v: 3.0 / (1.0 + v // 1.0) if v > 0 else 3.0,
 }, start=(0.05, 1.0), end=4.0)  # fmt: skip
@@ -186,22 +176,13 @@ def shared_contact(depth, v):
 
 
 DEPTHS = {
-    "max": lambda q: max(0.0, -q),
-    "np.maximum": lambda q: np.maximum(0.0, -q),
-    "-min": lambda q: -min(q, 0.0),
-    "-np.minimum": lambda q: -np.minimum(q, 0.0),
-    "clip": lambda q: np.clip(-q, 0.0, 1.0),
-    "-clip": lambda q: -np.clip(q, -1.0, 0.0),
-    "abs - q": lambda q: 0.5 * (abs(q) - q),
-    "np.abs - q": lambda q: (np.abs(q) - q) / 2,
-    "where": lambda q: np.where(q < 0, -q, 0.0),
-    "if": lambda q: -q if q < 0 else 0.0,
-    "mask": lambda q: -q * (q < 0),
-    "heaviside": lambda q: -q * np.heaviside(-q, 0.0),
-    "fmax": lambda q: np.fmax(0.0, -q),
-    "select": lambda q: np.select([q < 0], [-q], 0.0),
-    "sum of masks": lambda q: 0.5 * (-q) * (q < 0) + 0.5 * (-q) * (q <= 0),
-    "max of max": lambda q: max(0.0, max(-q, -0.5)),
+    "max": lambda q: max(0.0, -q), "np.maximum": lambda q: np.maximum(0.0, -q), "-min": lambda q: -min(q, 0.0),
+    "-np.minimum": lambda q: -np.minimum(q, 0.0), "clip": lambda q: np.clip(-q, 0.0, 1.0),
+    "-clip": lambda q: -np.clip(q, -1.0, 0.0), "abs - q": lambda q: 0.5 * (abs(q) - q),
+    "np.abs - q": lambda q: (np.abs(q) - q) / 2, "where": lambda q: np.where(q < 0, -q, 0.0),
+    "if": lambda q: -q if q < 0 else 0.0, "mask": lambda q: -q * (q < 0), "heaviside": lambda q: -q * np.heaviside(-q, 0.0),
+    "fmax": lambda q: np.fmax(0.0, -q), "select": lambda q: np.select([q < 0], [-q], 0.0),
+    "sum of masks": lambda q: 0.5 * (-q) * (q < 0) + 0.5 * (-q) * (q <= 0), "max of max": lambda q: max(0.0, max(-q, -0.5)),
 }
 
 
@@ -213,12 +194,6 @@ FALL = {"start": (0.5, 0.6), "end": 2.0, "fine": 2.5e-4}
 for _name, _depth in DEPTHS.items():
     laws("flat", {f"depth, {_name}": on_ground(_depth)}, **FALL)
 
-
-def hertz(q, v):
-    depth = max(0.0, -q)
-    if depth > 0:
-        return -G + 3e4 * depth**1.5 * (1.0 - 0.1 * v)
-    return -G
 
 
 def no_pull(q, v):
@@ -240,50 +215,26 @@ def two_layers(q, v):
     return force
 
 
-def gap_law(q, v):
-    gap = max(q, 0.0)
-    if gap <= 0:
-        return -G - K * q - C * v
-    return -G
 
 
-def landed(q, v):
-    height = min(max(q, 0.0), 10.0)
-    if not height > 0:
-        return -G - K * q - C * v
-    return -G
-
-
-def not_zero(q, v):
-    depth = max(0.0, -q)
-    if depth != 0:
-        return -G + K * depth - C * v
-    return -G
-
-
-def is_zero(q, v):
-    depth = max(0.0, -q)
-    if depth == 0:
-        return -G
-    return -G + K * depth - C * v
 
 
 laws("flat", {
-    "hertz": hertz, "no pull": no_pull, "two layers": two_layers, "gap": gap_law, "landed": landed,
-    "depth != 0": not_zero, "depth == 0": is_zero,
+    "no pull": no_pull, "two layers": two_layers,
+    "gap": lambda q, v: -G - K * q - C * v if max(q, 0.0) <= 0 else -G,
+    "landed": lambda q, v: -G - K * q - C * v if not min(max(q, 0.0), 10.0) > 0 else -G,
+    "depth != 0": lambda q, v: -G + K * max(0.0, -q) - C * v if max(0.0, -q) != 0 else -G,
+    "depth == 0": lambda q, v: -G if max(0.0, -q) == 0 else -G + K * max(0.0, -q) - C * v,
     "min < 0": lambda q, v: -G - K * q - C * v if min(q, 0.0) < 0 else -G,
     "sqrt": lambda q, v: -G + K * max(0.0, -q) - C * v if math.sqrt(max(0.0, -q)) > 0 else -G,
     "tiny depth": lambda q, v: -G + K * max(0.0, -q) - C * v if max(0.0, -q) > 1e-9 else -G,
     "where of where": lambda q, v: -G + np.where(np.where(q < 0, -q, 0.0) > 0, -K * q - C * v, 0.0),
     "mask of mask": lambda q, v: -G + (np.maximum(0.0, -q) > 0) * (-K * q - C * v),
 }, **FALL)  # fmt: skip
+laws("flat", {
+    "hertz": lambda q, v: -G + 3e4 * max(0.0, -q) ** 1.5 * (1.0 - 0.1 * v) if max(0.0, -q) > 0 else -G,
+}, **FALL | {"fine": 1e-4})  # fmt: skip
 
-
-def deadband(q, v):
-    x = q if abs(q) > 0.2 else 0.0
-    if x != 0:
-        return -20.0 * x - 0.3 * v
-    return 1.0
 
 
 def backlash(q, v):
@@ -293,25 +244,15 @@ def backlash(q, v):
     return -0.3 * v
 
 
-def masked_speed(q, v):
-    seen = v * (q > 0.1)
-    if seen > 0.2:
-        return -3.0
-    return 1.0 - q
-
-
-def late(t, q):
-    since = max(0.0, t - 1.0)
-    if since > 0:
-        return 3.0 * math.exp(-since) - q
-    return -q
 
 
 SWING = {"start": (0.3, 1.2), "end": 3.0}
 laws("flat", {
-    "deadband": deadband, "backlash": backlash, "late": late,
+    "backlash": backlash,
+    "deadband": lambda q, v: -20.0 * q - 0.3 * v if (q if abs(q) > 0.2 else 0.0) != 0 else 1.0,
+    "late": lambda t, q: (3.0 * math.exp(1.0 - t) if max(0.0, t - 1.0) > 0 else 0.0) - q,
     "saturated": lambda q, v: -6.0 * q + (1.0 if np.clip(v, -0.5, 0.5) >= 0.5 else 0.0),
-    "min at 0.3": lambda q: 2.0 - 6.0 * q if min(q, 0.3) >= 0.3 else 1.0 - 4.0 * q,
+    "min at 0.3": lambda q: 3.0 - 4.0 * q if min(q, 0.3) >= 0.3 else 1.0 - 4.0 * q,
     "q (t > 1)": lambda t, q: -4.0 * q + (2.0 if q * (t > 1) > 0.1 else 0.0),
     "max of sine": lambda t, q: -q + (2.0 if max(0.0, math.sin(3 * t)) > 0 else -1.0),
     "min(t, 1) < 1": lambda t, q: (2.0 if min(t, 1.0) < 1 else -2.0) - q,
@@ -327,14 +268,10 @@ laws("flat", {
 }, **SWING)  # fmt: skip
 
 
-laws("flat", {"masked speed": masked_speed}, **SWING, w=lambda t, q: 0.2)
+laws("flat", {
+    "masked speed": lambda q, v: -3.0 if v * (q > 0.1) > 0.2 else 1.0 - q,
+}, **SWING, w=lambda t, q: 0.2)  # fmt: skip
 
-
-def pwm(t, q):
-    duty = 0.5 + 0.4 * math.sin(t)
-    if (5 * t) % 1.0 < duty:
-        return 4.0 - q
-    return -4.0 - q
 
 
 laws("periodic", {
@@ -347,16 +284,13 @@ laws("periodic", {
     "sine of q": lambda q, v: (2.0 if math.sin(8 * q) > 0 else -1.0) - 0.1 * v,
     "cosine of q": lambda q, v: (6.0 if math.cos(8 * q) > 0.95 else 0.0) - 0.1 * v,
     "sine of v": lambda v: 3.0 if math.sin(10 * v) > 0.5 else 0.5,
-    "square of sine": lambda t: 2.0 if math.sin(9 * t) ** 2 < 0.05 else 0.0,
-    "sign of sine": lambda t: np.sign(np.sin(9 * t)),
+    "square of sine": lambda t: 2.0 if math.sin(9 * t) ** 2 < 0.05 else 0.0, "sign of sine": lambda t: np.sign(np.sin(9 * t)),
     "where of cosine": lambda t, q: np.where(np.cos(13 * t) > 0.8, 4.0, 0.0) - q,
-    "mask of sine": lambda t: 4.0 * (np.sin(13 * t) > 0.8),
-    "max of sine": lambda t: 4.0 * max(math.sin(13 * t) - 0.5, 0.0),
+    "mask of sine": lambda t: 4.0 * (np.sin(13 * t) > 0.8), "max of sine": lambda t: 4.0 * max(math.sin(13 * t) - 0.5, 0.0),
     "tan": lambda t: 1.0 if math.tan(2.1 * t) > 0.7 else -1.0,
     "phase of two": lambda t: 1.0 if math.sin(6 * t) > math.cos(4 * t) else -0.7,
-    "pwm": pwm,
-    "only touched": lambda t: 1.0 if math.sin(6 * t) > 0.99999 else -0.1,
-    "nearly touched": lambda q, v: (20.0 if q * q + v * v / 4 > 0.45 else 0.0) - 4.0 * q,
+    "pwm": lambda t, q: (4.0 if (5 * t) % 1.0 < 0.5 + 0.4 * math.sin(t) else -4.0) - q,
+    "only touched": lambda t: 6.0 if math.sin(6 * t) > 0.99999 else -0.1,
     "ellipse": lambda q, v: (0.5 if q * q + v * v < 0.9 else -0.5) - 4.0 * q,
 }, **SWING)  # fmt: skip
 
@@ -423,10 +357,6 @@ def nested(t, q, v):
     return -q
 
 
-def valves(t, q):
-    opened = (t > 0.4) & (t < 1.3) | (t > 2.0)
-    return np.where(opened, 2.0, 0.0) - q
-
 
 def several(t, q, v):
     x = np.array([q, v])
@@ -435,27 +365,29 @@ def several(t, q, v):
     return force.sum() - 4.0 * q
 
 
+def several_one_by_one(t, q, v):
+    return (1.0 if q > 0.3 else 0.0) + (1.0 if v > 0.3 else 0.0) - 4.0 * q
+
+
 laws("masked", {
-    "nested": nested, "valves": valves,
+    "nested": nested,
+    "valves": lambda t, q: np.where((t > 0.4) & (t < 1.3) | (t > 2.0), 2.0, 0.0) - q,
     "chained": lambda t, q: (2.0 if 0.5 < t < 0.9 else -1.0 if 1.2 <= t <= 1.9 else 0.0) - q,
     "chained of q": lambda q, v: (2.0 if -0.2 < q < 0.3 else 0.0) - 4.0 * q - 0.1 * v,
     "chained with a phase": lambda t, q: (2.0 if 0.2 < t % 0.6 < 0.4 else 0.0) - q,
-    "or": lambda t, q: (2.0 if q < -0.1 or t > 1.5 else 0.0) - 4.0 * q,
-    "q < t": lambda t, q: 3.0 if q < 0.5 * t else -3.0 * q,
+    "or": lambda t, q: (2.0 if q < -0.1 or t > 1.5 else 0.0) - 4.0 * q, "q < t": lambda t, q: 3.0 if q < 0.5 * t else -3.0 * q,
     "v > sin t": lambda t, q, v: (-0.5 if v > math.sin(2 * t) else 1.0) - 4.0 * q - 3.0 * (v > 2.0),
-    "q v > 0": lambda q, v: (-1.0 if q * v > 0 else 0.5) - 4.0 * q,
-    "t q": lambda t, q: (1.0 if t * q > 0.3 else -0.5) - 4.0 * q,
+    "q v > 0": lambda q, v: (-1.0 if q * v > 0 else 0.5) - 4.0 * q, "t q": lambda t, q: (1.0 if t * q > 0.3 else -0.5) - 4.0 * q,
     "power": lambda q, v: (1.0 if q * v * v > 0.1 else -0.3) - 4.0 * q,
     "ratio": lambda t, q: (1.0 if q / (1.0 + t) > 0.1 else 0.0) - 4.0 * q,
     "select of masks": lambda q, v: np.select([(q > 0.2) & (v > 0), (q < -0.2) | (v > 0.9)], [-2.0, 1.0], 0.3) - 4.0 * q,
     "where in where": lambda t, q: np.where(t % 1.0 < 0.5, np.where(q > 0.1, -2.0, 1.0), 0.5) - 4.0 * q,
-    "mask of not": lambda t, q: 2.0 * ~((t > 0.5) & (t < 2.0)) - 4.0 * q,
+    "mask of not": lambda t, q: 2.0 * np.logical_not((t > 0.5) & (t < 2.0)) - 4.0 * q,
     "times a mask": lambda t, q: (2.0 * (t % 0.8 < 0.4)) * (q < 0.3) - 4.0 * q,
     "mask > 0.5": lambda t, q: (2.0 if 1.0 * (t % 0.8 < 0.4) > 0.5 else 0.0) - 4.0 * q,
     "if of a select": lambda t, q: (2.0 if np.where(t % 0.8 < 0.4, q, -1.0) > 0.1 else 0.0) - 4.0 * q,
     "any": lambda t, q: (2.0 if any([t % 1.0 < 0.2, q < -0.1]) else 0.0) - 4.0 * q,
     "all": lambda t, q: (2.0 if all([t % 1.0 < 0.7, q > 0.1]) else 0.0) - 4.0 * q,
-    "masked array": several,
 }, **SWING)  # fmt: skip
 laws("masked", {
     "and": lambda t, q, v: (3.0 if q > 0.1 and v < 0.5 and t > 0.3 else 0.0) - 4.0 * q,
@@ -463,6 +395,7 @@ laws("masked", {
 laws("masked", {
     "energy": lambda q, v: (-1.5 if 0.5 * v * v + 2.0 * q * q > 0.6 and v > 0.1 else 0.4) - 4.0 * q,
 }, **SWING, w=lambda t, q: math.sqrt(max(1.2 - 4.0 * q * q, 0.0)))  # fmt: skip
+laws("masked", {"array": several}, **SWING, same=several_one_by_one)
 
 
 def station(t, q):
@@ -508,16 +441,6 @@ def brake(t, v):
     return 1.0
 
 
-def brake_first(t, v):
-    friction = -MU if v > 0 else MU
-    if pedal(t):
-        return 1.0 + friction
-    return 1.0
-
-
-def belt(q, v):
-    slip = v - 0.5
-    return -9.0 * q + (-1.5 if slip > 0 else 1.5)
 
 
 def stribeck(q, v):
@@ -544,7 +467,8 @@ def two_brakes(t, v):
 
 REST = {"end": 4.0, "w": lambda t, q: 0.0}
 laws("friction", {
-    "brake": brake, "brake first": brake_first, "two brakes": two_brakes,
+    "brake": brake, "two brakes": two_brakes,
+    "brake first": lambda t, v: 1.0 + (-MU if v > 0 else MU) * pedal(t),
     "in one line": lambda t, v: 1.0 - (MU if v > 0 else -MU) if t < 1 or t > 2 else 1.0,
     "sign times": lambda t, v: 1.0 - MU * np.sign(v) * (1.0 if t < 1 or t > 2 else 0.0),
     "sign of mask": lambda t, v: 1.0 - MU * np.sign(v) * ((t < 1) | (t > 2)),
@@ -554,8 +478,7 @@ laws("friction", {
     "copysign": lambda t, v: 1.0 - (math.copysign(MU, v) if pedal(t) else 0.0),
     "every second": lambda t, v: 1.0 - (MU * np.sign(v) if t % 1.0 < 0.6 else 0.0),
     "by a sine": lambda t, v: 1.0 - (MU * np.sign(v) if math.sin(4 * t) > 0 else 0.0),
-    "growing": lambda t, v: t - MU * np.sign(v),
-    "grip of t": lambda t, v: 1.0 - max(0.0, 2.5 - t) * np.sign(v),
+    "growing": lambda t, v: t - MU * np.sign(v), "grip of t": lambda t, v: 1.0 - max(0.0, 2.5 - t) * np.sign(v),
     "grip that returns": lambda t, v: 1.0 - max(0.0, abs(t - 2.0) - 0.5) * (2.0 if v > 0 else -2.0),
     "stops once": lambda t, v: 1.0 if t < 1 else -MU if v > 0 else MU if v < 0 else 0.0,
 }, **REST)  # fmt: skip
@@ -571,7 +494,7 @@ laws("friction", {
     "load that grows": lambda t, q, v: 2.0 * math.sin(3 * t) - (1.0 + abs(q)) * np.sign(v),
 }, start=(0.0, 1.5), end=4.0, w=lambda t, q: 0.0)  # fmt: skip
 laws("friction", {
-    "belt": belt, "stribeck": stribeck,
+    "stribeck": stribeck, "belt": lambda q, v: -9.0 * q + (-1.5 if v - 0.5 > 0 else 1.5),
     "shaken belt": lambda t, q, v: -4.0 * q - 1.5 * np.sign(v - 0.5),
 }, end=5.0, w=lambda t, q: 0.5)  # fmt: skip
 laws("friction", {"static": static_belt}, end=5.0, w=lambda t, q: 0.5, static=True)

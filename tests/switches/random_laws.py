@@ -12,7 +12,15 @@ PHASES = [
     "{x} % {P}", "math.fmod({x}, {P})", "({x} - {P} * math.floor({x} / {P}))", "divmod({x}, {P})[1]", "np.mod({x}, {P})",
     "{P} * ({x} / {P} - np.floor({x} / {P}))", "({x} - {x} // {P} * {P})",
 ]  # fmt: skip
-FLATS = ["max(0.0, {d})", "np.maximum({d}, 0.0)", "np.clip({d}, 0.0, 2.0)", "-min(0.0, -({d}))", "({d}) * ({d} > 0)", "(abs({d}) + ({d}))"]  # fmt: skip
+FLATS = [
+    "max(0.0, {d})", "np.maximum({d}, 0.0)", "np.clip({d}, 0.0, 2.0)", "-min(0.0, -({d}))", "({d}) * ({d} > 0)",
+    "(abs({d}) + ({d}))",
+]  # fmt: skip
+SIGNS = ["np.sign(v)", "(1.0 if v > 0 else -1.0)", "np.where(v > 0, 1.0, -1.0)", "(1.0 * (v > 0) - 1.0 * (v < 0))"]
+PULSES = [
+    "abs(t - {a}) < {w}", "{a} - {w} < t < {a} + {w}", "max(0.0, {w} - abs(t - {a})) > 0",
+    "{w} - t + {a} > 0 and t - {a} > -{w}",
+]  # fmt: skip
 
 
 class _Writer:
@@ -54,8 +62,7 @@ class _Writer:
     def fast(self):
         at, width = self.number(0.2, 1.8), self.r.choice([1e-2, 1e-3, 1e-4])
         self.edges += [at - width, at, at + width]
-        spell = ["abs(t - {a}) < {w}", "{a} - {w} < t < {a} + {w}", "max(0.0, {w} - abs(t - {a})) > 0", "{w} - t + {a} > 0 and t - {a} > -{w}"]
-        return self.r.choice(spell).format(a=at, w=width), round(0.2 / width, 3)
+        return self.r.choice(PULSES).format(a=at, w=width), round(0.2 / width, 3)
 
     def condition(self, depth=0):
         kind = self.r.choice(["jumping", "flat", "periodic", "plain", "joined"][: 4 if depth else 5])
@@ -83,7 +90,7 @@ class _Writer:
 
     def friction(self, lines):
         grip = self.number(1.0, 2.5)
-        sign = self.r.choice(["np.sign(v)", "(1.0 if v > 0 else -1.0)", "np.where(v > 0, 1.0, -1.0)", "(1.0 * (v > 0) - 1.0 * (v < 0))"])
+        sign = self.r.choice(SIGNS)
         brakes = ["t < {a} or t > {b}", "t % {a} < 0.4", "abs(t - {b}) > 0.5", "q < {a}", "math.sin(5 * t) > 0", "True"]
         brake = self.r.choice(brakes).format(a=self.number(0.5, 0.9), b=self.number(1.1, 1.5))
         lines += [f"    if {brake}:", f"        a -= {grip} * {sign}"]

@@ -1,4 +1,4 @@
-"""The references of all laws as numbers: `python -m switches.recorded`, from tests/, computes those that are new or have changed."""
+"""The references of all laws as numbers: `python -m switches.recorded`, from tests/, computes those that are new."""
 
 import json
 from functools import cache

@@ -1,9 +1,9 @@
 """References for laws of a unit mass: the plain function, integrated along one pattern of decisions after the other.
 
 A step of Kutta's method of order 4 is taken when all its stages decide alike. Else the longest such step is found by bisection on
-that truth, to rounding, and the next begins on the other side. Nothing of the package is used. A motion that is held on a surface of
-velocities, v = w(t, q), follows it as long as the forces on both sides lead to it. The error is that of a run with half the step,
-told by the difference of both.
+that truth, to rounding, and the next begins on the other side. Nothing of the package is used. A motion that is held on a surface
+of velocities, v = w(t, q), follows it as long as the forces on both sides lead to it. The error is
+told by a run with half the step.
 """
 
 import functools
@@ -69,7 +69,7 @@ class Surface:
 
 def integrate(law, fine):
     """States at the instants of a law, with steps of `fine` at most."""
-    f, surface = law.f, law.w and Surface(law.f, law.w, law.static)
+    f, surface = law.plain, law.w and Surface(law.plain, law.w, law.static)
     stops = sorted({*instants(law.end), *(edge for edge in law.edges if 0 < edge < law.end)})
     (q, v), t, states, kept = law.start, 0.0, [], set(instants(law.end))
     held, tiny, turns = False, 1e-15, 0
@@ -124,4 +124,4 @@ def reference(law):
 def fingerprint(law):
     """A number by which a law is known again: what it is at some places."""
     places = np.random.default_rng(1).uniform(-1, 1, (40, 3)) * [0.5 * law.end, 1.0, 2.0] + [0.5 * law.end, 0.0, 0.0]
-    return round(sum(functools.reduce(lambda x, y: x + y, (np.cos(law.f(*place)),)) for place in places), 9)
+    return round(sum(functools.reduce(lambda x, y: x + y, (np.cos(law.plain(*place)),)) for place in places), 9)

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from holonomic import (
-    BDF, DOP853, RK4, RK45, BatchStepper, GeneralizedAlpha, Ode, Radau, Stepper, System, simulate, sweep,
+    BDF,
+    DOP853,
+    RK4,
+    RK45,
+    BatchStepper,
+    GeneralizedAlpha,
+    Ode,
+    Radau,
+    Stepper,
+    System,
+    simulate,
+    sweep,
 )  # fmt: skip
-from holonomic.errors import HolonomicError
+from holonomic.errors import HolonomicError, StepFailed
 from holonomic.multibody import Mechanism
 
 from .reference import instants
@@ -87,6 +98,8 @@ def swept(law, more):
     starts = {"q0": [[law.start[0]]] * 3, "v0": [[law.start[1]]] * 3}
     limit = {"max_steps": LIMIT["max_steps"], "max_time": LIMIT["max_time"]}
     runs = sweep(system(law), law.end, **starts, save_at=instants(law.end), on="threads", progress=False, **limit, **more)
+    if runs.failed:
+        raise StepFailed(runs.failed[0].why)
     return Ran(np.stack([runs.q[1, :, 0], runs.v[1, :, 0]], axis=1))
 
 
@@ -109,25 +122,25 @@ def many_stepped(law, more):
 
 LOOSE, TIGHT = {"rtol": 1e-6}, {"rtol": 1e-10, "atol": 1e-12}
 RUNNERS = {  # how, with which tolerances, and the error that is allowed of the size of what moves
-    "automatic": (simulated(), LOOSE, 3e-4),
+    "automatic": (simulated(), LOOSE, 5e-4),
     "automatic, tight": (simulated(), TIGHT, 3e-7),
-    "RK45": (simulated(integrator=RK45()), LOOSE, 3e-4),
+    "RK45": (simulated(integrator=RK45()), LOOSE, 5e-4),
     "RK45, tight": (simulated(integrator=RK45()), TIGHT, 3e-7),
-    "DOP853": (simulated(integrator=DOP853()), LOOSE, 3e-4),
+    "DOP853": (simulated(integrator=DOP853()), LOOSE, 5e-4),
     "DOP853, tight": (simulated(integrator=DOP853()), TIGHT, 3e-7),
-    "Radau": (simulated(integrator=Radau()), LOOSE, 3e-4),
+    "Radau": (simulated(integrator=Radau()), LOOSE, 5e-4),
     "Radau, tight": (simulated(integrator=Radau()), TIGHT, 3e-7),
     "BDF": (simulated(integrator=BDF()), LOOSE, 1e-3),
     "BDF, tight": (simulated(integrator=BDF()), TIGHT, 3e-6),
-    "RK4": (simulated(integrator=RK4(), step=1e-3), {}, 3e-4),
-    "generalized alpha": (on_a_guide, {}, 1e-3),
-    "sweep": (swept, LOOSE, 3e-4),
-    "Stepper": (stepped, LOOSE, 3e-4),
-    "BatchStepper": (many_stepped, LOOSE, 3e-4),
-    "mechanism": (as_bodies("now"), LOOSE, 3e-4),
-    "tables": (as_bodies("never"), LOOSE, 3e-4),
-    "input": (as_input, LOOSE, 3e-4),
-    "Ode": (as_ode, LOOSE, 3e-4),
+    "RK4": (simulated(integrator=RK4(), step=1e-3), {}, 1e-2),
+    "generalized alpha": (on_a_guide, {}, 1e-2),
+    "sweep": (swept, LOOSE, 5e-4),
+    "Stepper": (stepped, LOOSE, 5e-4),
+    "BatchStepper": (many_stepped, LOOSE, 5e-4),
+    "mechanism": (as_bodies("now"), LOOSE, 5e-4),
+    "tables": (as_bodies("never"), LOOSE, 5e-4),
+    "input": (as_input, LOOSE, 5e-4),
+    "Ode": (as_ode, LOOSE, 5e-4),
     "Ode, tight": (as_ode, TIGHT, 3e-7),
 }
 
@@ -142,16 +155,16 @@ def error_of(states, right):
     return float(np.max(np.abs(states - right) / (1.0 + np.max(np.abs(right), axis=0))))
 
 
-def misplaced(law, kept):
-    """The first kept step whose acceleration is not the law's, away from where it changes; None where all are."""
-    sides = list(itertools.product((-1e-8, 0.0, 1e-8), repeat=3))
+def misplaced(law, kept, near):
+    """The first kept step whose acceleration is not the law's, unless that changes so near; None where all are."""
+    sides = list(itertools.product((-near, 0.0, near), repeat=3))
     with traced_math(law.law.__globals__):
         for t, q, v, a in np.stack(kept, axis=1):
-            value, way = pattern(law.f, t, q, v)
+            value, way = pattern(law.plain, t, q, v)
             if abs(value - a) <= 1e-6 * (1.0 + abs(value)):
                 continue
             around = ((t + i, q + j * (1 + abs(q)), v + k * (1 + abs(v))) for i, j, k in sides)
-            if all(pattern(law.f, *place)[1] == way for place in around):
+            if all(pattern(law.plain, *place)[1] == way for place in around):
                 return f"at t = {t:.9g} it moves with {a:.6g}, the law says {value:.6g}"
     return None
 
@@ -170,5 +183,5 @@ def verdict(law, runner, right, accuracy):
     error = error_of(ran.states, right)
     if not error <= allowed + 10 * accuracy:
         return "wrong", f"error {error:.1e}, allowed {allowed + 10 * accuracy:.1e}"
-    found = ran.kept and misplaced(law, ran.kept)
+    found = ran.kept and misplaced(law, ran.kept, max(1e-8, more.get("rtol", 1e-6)))
     return ("wrong", found) if found else ("right", f"{error:.1e}")
