@@ -59,13 +59,9 @@ def laws(kind, named, **more):
         TABLE[key] = Law(kind, name, law, **more)
 
 
-def floors(t):
-    return t - math.floor(t)
-
-
 PHASES = {  # of a period of one second
     "t % 1": lambda t: t % 1.0, "fmod": lambda t: math.fmod(t, 1.0),
-    "t - floor": floors,
+    "t - floor": lambda t: t - math.floor(t),
     "divmod": lambda t: divmod(t, 1.0)[1], "np.mod": lambda t: np.mod(t, 1.0), "np.fmod": lambda t: np.fmod(t, 1.0),
     "t - np.floor": lambda t: t - np.floor(t), "t - np.trunc": lambda t: t - np.trunc(t), "t - t // 1": lambda t: t - t // 1.0,
     "ceil": lambda t: 1.0 + t - math.ceil(t), "(2 t) % 2": lambda t: (2.0 * t) % 2.0 / 2.0,
@@ -102,7 +98,6 @@ def gait(t):
     elif phase < 0.7:
         return -1.5
     return 0.5
-
 
 
 def two_valves(t, q):
@@ -195,7 +190,6 @@ for _name, _depth in DEPTHS.items():
     laws("flat", {f"depth, {_name}": on_ground(_depth)}, **FALL)
 
 
-
 def no_pull(q, v):
     depth = max(0.0, -q)
     if depth > 0:
@@ -215,10 +209,6 @@ def two_layers(q, v):
     return force
 
 
-
-
-
-
 laws("flat", {
     "no pull": no_pull, "two layers": two_layers,
     "gap": lambda q, v: -G - K * q - C * v if max(q, 0.0) <= 0 else -G,
@@ -236,14 +226,11 @@ laws("flat", {
 }, **FALL | {"fine": 1e-4})  # fmt: skip
 
 
-
 def backlash(q, v):
     play = max(abs(q) - 0.2, 0.0)
     if play > 0:
         return -40.0 * play * (1.0 if q > 0 else -1.0) + 2.0
     return -0.3 * v
-
-
 
 
 SWING = {"start": (0.3, 1.2), "end": 3.0}
@@ -271,7 +258,6 @@ laws("flat", {
 laws("flat", {
     "masked speed": lambda q, v: -3.0 if v * (q > 0.1) > 0.2 else 1.0 - q,
 }, **SWING, w=lambda t, q: 0.2)  # fmt: skip
-
 
 
 laws("periodic", {
@@ -357,7 +343,6 @@ def nested(t, q, v):
     return -q
 
 
-
 def several(t, q, v):
     x = np.array([q, v])
     force = np.zeros(2)
@@ -439,8 +424,6 @@ def brake(t, v):
             return 1.0 + MU
         return 0.0
     return 1.0
-
-
 
 
 def stribeck(q, v):

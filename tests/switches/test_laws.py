@@ -14,7 +14,8 @@ from .reference import instants, integrate
 from .runners import RUNNERS, fits, verdict
 
 KINDS = sorted({law.kind for law in TABLE.values()})
-MAY_BE_REFUSED = 0.1  # of what a runner is asked for, beside dry friction, which some methods cannot follow
+MAY_BE_REFUSED = 0.1  # of what a runner is asked for
+CANNOT_SLIDE = ("Radau", "BDF", "generalized alpha")  # they say so, of dry friction and whatever else holds a mass
 
 
 def judged(cases):
@@ -78,7 +79,8 @@ def test_a_random_law(key, runner):
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_law_in_every_way(kind, runner):
-    agreed(judged(of_kind(kind, runner)), 1.0 if kind == "friction" else MAY_BE_REFUSED)
+    slides = kind == "friction" and runner.startswith(CANNOT_SLIDE)
+    agreed(judged(of_kind(kind, runner)), 1.0 if slides else MAY_BE_REFUSED)
 
 
 @pytest.mark.slow
