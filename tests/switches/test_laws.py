@@ -65,6 +65,19 @@ def test_a_reference_without_branches_is_that_of_kutta():
     assert np.max(np.abs(integrate(law, 1e-3) - exact)) < 1e-11
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [key for key, law in TABLE.items() if law.w is not None])
+def test_a_mass_that_is_held_moves_as_with_very_short_steps(key):
+    """The midpoint rule knows nothing of surfaces, and chatters about them within one step's change of speed."""
+    law, steps = TABLE[key], 400_000
+    (q, v), h, f = law.start, law.end / steps, law.f
+    for k in range(steps):
+        a = float(f(k * h, q, v))
+        middle = q + h / 2 * v, v + h / 2 * a
+        q, v = q + h * middle[1], v + h * float(f((k + 0.5) * h, *middle))
+    assert (q, v) == pytest.approx(right(key, law)[0][-1], abs=2e-4)
+
+
 @pytest.mark.parametrize(("key", "runner"), drawn(sorted(TABLE), 40, 1))
 def test_a_law_of_the_table(key, runner):
     agreed(judged([(key, TABLE[key], runner)]), 1.0)
