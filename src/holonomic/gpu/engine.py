@@ -197,7 +197,7 @@ def _loaded(text: str):
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
         path = cachefolder.folder() / "gpu" / f"{name}.py"
-        kept = _placed(path, text)
+        kept = cachefolder.write_source(path, text)
         if kept:
             spec = importlib.util.spec_from_file_location(name, path)
             module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -214,20 +214,6 @@ def _loaded(text: str):
             notice(f"compiling for the GPU, once for {once} ...")
         _modules[name] = module
     return _modules[name].run
-
-
-def _placed(path: Path, text: str) -> bool:
-    """Put the source of a program where numba-cuda keeps its compiled form beside it; tell whether it is there."""
-    try:
-        cachefolder.refuse_shared(path.parent)
-        if path.read_bytes() == text.encode():
-            return True
-    except FileNotFoundError:
-        pass
-    except OSError as problem:
-        cachefolder.tell_unusable(problem)
-        return False
-    return cachefolder.write_plain(path, text.encode())
 
 
 def _groups(pieces: Iterable[tuple[int, int]], most: int) -> Iterator[list[tuple[int, int]]]:

@@ -38,6 +38,7 @@ from .store_files import (
     seal,
     sealed,
     stamp,
+    tidy,
     unsealed,
 )
 
@@ -77,6 +78,7 @@ class Store:
         refuse_other(f"store={str(self.path)!r}", known["identity"], json.loads(json.dumps(ours)), "another store")
         self._held = lock(self.path)
         try:
+            tidy(self.path)
             fill = mend(self.path, known)
             self.group = self.zarr.open_group(str(self.path), mode="r+")
             if fill:
