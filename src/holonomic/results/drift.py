@@ -53,6 +53,9 @@ class Drift(Mapping):
             self._columns[label] = row
 
     def __getitem__(self, level: str) -> np.ndarray:
+        return self._sol._hand_out(("drift", level), lambda: self._values(level))
+
+    def _values(self, level: str) -> np.ndarray:
         sol = self._sol
         if isinstance(level, str) and level in self._columns:
             return sol.trail.shaped(sampling.residuals(sol)[:, self._columns[level]])
@@ -100,7 +103,7 @@ class Drift(Mapping):
 
     def worst(self, level: str) -> Worst:
         """Largest absolute residual of one level, with the label of its row and its time."""
-        values = np.abs(self[level])
+        values = np.abs(self._values(level))
         if values.size == 0:
             return Worst(0.0, "", float("nan"))
         t = np.atleast_1d(self._sol.t)

@@ -122,9 +122,10 @@ class NoSuchMember(BadArgument, IndexError):
 class Ensemble:
     """What many runs computed: arrays with the member as first axis, time as second.
 
-    `runs[3]` is one member, read as a Solution is; `for run in runs` goes through all. Values that were kept in a store
-    are read when asked for. `failed` says which members stopped, `changed` which changed methods on the way, `noted` what
-    `simulate` would have warned of. The reducers (`mean`, `std`, `extremes`, `quantiles`) never hold all of them.
+    `runs[3]` is one member, read as a Solution is; `for run in runs` goes through all. Values that were kept in a store are
+    read when asked for. Those in memory are not copied: copy an array before you write into it. `failed` says which members
+    stopped, `changed` which changed methods on the way, `noted` what `simulate` would have warned of. The reducers (`mean`,
+    `std`, `extremes`, `quantiles`) never hold all of them.
     """
 
     def __init__(self, job: Job, source: Source, log: MembersLog):
