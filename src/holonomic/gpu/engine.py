@@ -27,6 +27,7 @@ from ..kernels.memory import RUN
 from ..native import cachefolder
 from ..native.layout import REAL, WHOLE
 from ..notices import notice
+from ..planning.switchless import refuse_comparisons
 from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
@@ -169,6 +170,9 @@ def check(job: Job) -> None:
             'on="cuda" runs events that end a run or are written down; then=, which changes the state, and methods that '
             'need starting points need Python. Use on="threads".'
         )
+    refuse_comparisons(
+        "on a GPU", plan.model.switches, plan.choice.step, job.limits["max_step"], '; on="threads" locates it'
+    )
     if is_tables(job):
         check_tables(job)
     outside = None if is_tables(job) else program.opaque("run", "events", "start")
