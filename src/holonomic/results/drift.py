@@ -35,7 +35,7 @@ class Drift(Mapping):
     """
 
     def __init__(self, sol):
-        self._sol = sol
+        self._sol, self._handed = sol, {}
         model = sol.plan.model
         n, first = model.n_constraints, model.n_constraints + model.n_invariants
         self._labels: dict[str, tuple[Sequence[str], range]] = {}  # names, and which of them; large mechanisms make them on demand
@@ -53,7 +53,9 @@ class Drift(Mapping):
             self._columns[label] = row
 
     def __getitem__(self, level: str) -> np.ndarray:
-        return self._sol._hand_out(("drift", level), lambda: self._values(level))
+        if level not in self._handed:
+            self._handed[level] = self._values(level).copy()  # the reader's own
+        return self._handed[level]
 
     def _values(self, level: str) -> np.ndarray:
         sol = self._sol

@@ -69,8 +69,10 @@ class Solution(Exports):
     ended: str  #: "end", "interrupted", "failed", or the name of the event that ended the run
     _copies = True  # arrays that it hands out
 
-    def __init__(self, trail: Trail, ended: str):
+    def __init__(self, trail: Trail, ended: str, copies: bool = True):
         self.trail, self.ended = trail, ended
+        if not copies:
+            self._copies = False
 
     @classmethod
     def from_run(cls, run, plan, begin, ended: str) -> Solution:
@@ -101,7 +103,7 @@ class Solution(Exports):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        for name in ("plan", "as_written", "_handed"):  # they tell of this very solution, and are made anew
+        for name in ("plan", "as_written", "drift", "_handed"):  # they tell of this very solution, and are made anew
             state.pop(name, None)
         return state
 
@@ -119,9 +121,7 @@ class Solution(Exports):
         """This solution without what was written into arrays that it handed out; its arrays are those of the run, not copies."""
         if not self._copies:
             return self
-        same = copy.copy(self)
-        same._copies = False
-        return same
+        return type(self)(self.trail, self.ended, copies=False)
 
     @property
     def source(self) -> Solution:
@@ -338,10 +338,10 @@ class Solution(Exports):
         """-GᵀΛ of one constraint alone, (nv,), at a start with initial="impact"; labels are those of `reaction`."""
         return self._hand_out(("impulse", label), lambda: quantities.impulse(self, label))
 
-    @property
+    @cached_property
     def drift(self) -> Drift:
         """Residuals of the constraints by level, and of the invariants by name."""
-        return Drift(self)
+        return Drift(self.as_written)
 
     @handed_out
     def energy(self) -> Energy:
