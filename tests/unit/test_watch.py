@@ -338,7 +338,6 @@ def test_what_is_not_on_the_list_is_unknown(value):
         "return other(np) * q",
         "return held.xp.random.rand() * q",
         "xp = np\n    return xp.random.rand() * q",
-        "return held.xp.testing.K * q",
         "match held.xp:\n        case object(random=source):\n            return source.rand() * q",
         "return open('table.txt').read()",
         "return np.loadtxt('table.txt') * q",

@@ -67,7 +67,7 @@ class Exports:
         """
         from ..view import view
 
-        return view([each.as_written for each in (self, *others)], **options)
+        return view([getattr(each, "as_written", each) for each in (self, *others)], **options)
 
     def animate(self, path: str | Path, *others: Solution, **options) -> Path:
         """Write a film of the run: .gif, or .mp4, which needs ffmpeg. Others lie over it.
@@ -84,7 +84,7 @@ class Exports:
         """
         from ..view import animate
 
-        return animate([each.as_written for each in (self, *others)], path, **options)
+        return animate([getattr(each, "as_written", each) for each in (self, *others)], path, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
