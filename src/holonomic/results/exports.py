@@ -18,6 +18,9 @@ class Exports:
 
     as_written: Any
 
+    def _as_written(self, others: Sequence) -> list:
+        return [each.as_written if isinstance(each, Exports) else each for each in (self, *others)]
+
     def plot(
         self,
         *names: str,
@@ -67,7 +70,7 @@ class Exports:
         """
         from ..view import view
 
-        return view([getattr(each, "as_written", each) for each in (self, *others)], **options)
+        return view(self._as_written(others), **options)
 
     def animate(self, path: str | Path, *others: Solution, **options) -> Path:
         """Write a film of the run: .gif, or .mp4, which needs ffmpeg. Others lie over it.
@@ -84,7 +87,7 @@ class Exports:
         """
         from ..view import animate
 
-        return animate([getattr(each, "as_written", each) for each in (self, *others)], path, **options)
+        return animate(self._as_written(others), path, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
