@@ -231,6 +231,8 @@ def test_what_is_written_into_arrays_of_a_run_changes_nothing_that_follows_from_
         after = everything(each)
         for name, values in before.items():
             assert np.array_equal(after[name], values), name
+    with pytest.raises(ValueError, match="read-only"):
+        sol.as_written.q[0] = 0.0
     assert np.array_equal(sol(0.3).q, before["between"]) and sol.drift.worst("velocity").value == before["worst"]
     assert np.array_equal(sol.to_dataframe().to_numpy(), before["table"])
     sol.save(tmp_path / "run.nc")

@@ -200,9 +200,10 @@ def _is_marked(top: Path) -> bool:
 
 def tell_unusable(problem: OSError) -> None:
     """Say once per process that compiled code cannot be kept."""
+    place = Path(problem.filename or folder())
     _tell(
         "unusable",
-        f"compiled code cannot be kept in {problem.filename or folder()} ({problem.strerror}); "
+        f"compiled code cannot be kept in {place.parent if _DRAFT.fullmatch(place.name) else place} ({problem.strerror}); "
         "set HOLONOMIC_CACHE to a folder that only you can write to.",
     )
 

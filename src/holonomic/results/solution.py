@@ -46,7 +46,7 @@ class Solution(Exports):
     """What a run computed. Time is the first axis of every array.
 
     Arrays are yours: what you write into `sol.q` stays there, and changes neither `sol(t)` nor anything else that follows from the
-    run. Each array is copied when it is first asked for. `sol.as_written` has them as the run left them.
+    run, copies and files among it. Each array is copied when it is first asked for. `sol.as_written` has them as the run left them.
 
     `sol(t)` is a Solution at other times, on the constraints like the recorded ones. `sol[name]` is a named
     output, a coordinate, or the multiplier of a constraint. `print(sol)` says what ran and why.
@@ -110,7 +110,11 @@ class Solution(Exports):
     def _hand_out(self, name: Any, compute: Callable[[], Any]) -> Any:
         """Return what was handed out by this name before, or a copy of what is computed now."""
         if not self._copies:
-            return compute()
+            found = compute()
+            if isinstance(found, np.ndarray):
+                found = found.view()
+                found.flags.writeable = False
+            return found
         handed = self.__dict__.setdefault("_handed", {})
         if name not in handed:
             handed[name] = copy.deepcopy(compute())
@@ -118,7 +122,7 @@ class Solution(Exports):
 
     @cached_property
     def as_written(self) -> Solution:
-        """This solution without what was written into arrays that it handed out; its arrays are those of the run, not copies."""
+        """This solution without what was written into arrays that it handed out; its own are those of the run, to be read only."""
         if not self._copies:
             return self
         return type(self)(self.trail, self.ended, copies=False)
@@ -279,7 +283,7 @@ class Solution(Exports):
         """When each comparison of the system's functions changed, by name; files do not have it."""
         return switch_logs(self.source)
 
-    @property
+    @handed_out
     def controls(self) -> dict[str, Samples]:
         """What each controller measured and answered, by name; files do not have it."""
         controls = self.source.trail.controls
