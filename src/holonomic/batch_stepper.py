@@ -35,7 +35,8 @@ class BatchStepper:
     """Many simulations of one system that go on together when they are told to, on threads and without Python's lock.
 
     Every member is a `Stepper` of its own: the same plan, its own state, time and inputs. The numbers do not depend on how many
-    there are, nor on the number of threads.
+    there are, nor on the number of threads. Comparisons of an `if` are not located as switches: inside the steps the values
+    decide, and `max_step` keeps them from leaping over what is on for less than dt.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Files of results: written whole or not at all, where they were asked for, and with plain words where that cannot be.
 
 A file is written as a draft beside its place and takes its name when it is complete, so that a full disk or a kill leaves
-what was there before. It has the mode that the umask gives, or that of the file it takes the place of. A link stays a link:
-what it points to is written. Devices and pipes are no files: what needs one refuses them.
+what was there before. A draft that a kill has left goes when the next process writes to that folder. A file has the mode that
+the umask gives, or that of the file it takes the place of. A link stays a link: what it points to is written. Devices and pipes
+are no files: what needs one refuses them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
+import re
 import stat
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import BadArgument, FileFailed
+
+DRAFT = re.compile(r"\.([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.part(\..*)?")  # computer, process, a name of its own
+ABANDONED = 86400.0  # seconds after which a draft is taken for one of a killed process where that cannot be asked
+
+_looked_at: set[Path] = set()  # folders in which drafts have been looked for
 
 FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota of the disk is used up"}
 
@@ -100,7 +110,12 @@ def written(target: Path) -> Iterator[Path]:
     The target is what `writable` returned. A device is written to as it is.
     """
     there = target.exists()
-    draft = target.with_name(f".{os.urandom(6).hex()}.part{target.suffix}") if not there or target.is_file() else target
+    draft = target
+    if not there or target.is_file():
+        draft = target.with_name(f".{_computer()}-{os.getpid()}-{os.urandom(6).hex()}.part{target.suffix}")
+        if target.parent not in _looked_at:
+            _looked_at.add(target.parent)
+            _remove_left_drafts(target.parent)
     try:
         if draft is not target:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the mode that the umask gives
@@ -117,6 +132,32 @@ def written(target: Path) -> Iterator[Path]:
     finally:
         if draft is not target:
             draft.unlink(missing_ok=True)
+
+
+def _computer() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _remove_left_drafts(folder: Path) -> None:
+    """Remove the drafts of processes that are no more."""
+    with contextlib.suppress(OSError):
+        for each in os.scandir(folder):
+            found = DRAFT.fullmatch(each.name)
+            if found and each.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    known = os.name == "posix" and found[1] == _computer()
+                    if not _runs(int(found[2])) if known else each.stat().st_mtime < time.time() - ABANDONED:
+                        os.unlink(each)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # asks, and sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def place_of(path) -> Path:

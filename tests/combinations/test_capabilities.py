@@ -183,9 +183,10 @@ def test_an_explicit_integrator_runs_on_a_gpu_unless_it_says_otherwise():
 
 def test_a_gpu_refuses_what_does_not_run_there_by_name():
     def job(integrator):
-        plan = SimpleNamespace(choice=SimpleNamespace(integrator=integrator), model=SimpleNamespace(system=None))
+        choice = SimpleNamespace(integrator=integrator, step=None)
+        plan = SimpleNamespace(choice=choice, model=SimpleNamespace(system=None, switches=()))
         program = SimpleNamespace(by_python=False, opaque=lambda *groups: None)
-        return SimpleNamespace(plan=plan, program=program, tables=SimpleNamespace(at=()))
+        return SimpleNamespace(plan=plan, program=program, tables=SimpleNamespace(at=()), limits={"max_step": float("inf")})
 
     check(job(explicit()))
     with pytest.raises(IncompatibleMethods, match=r'on="cuda" runs explicit integrators; _Toy\(\) solves equations in every step'):

@@ -1,6 +1,7 @@
 """Compiled code between processes: found again, rebuilt when damaged, done without if it must."""
 
 import ast
+import hashlib
 import os
 import subprocess
 import sys
@@ -99,14 +100,14 @@ def test_six_cold_processes_at_once_agree(tmp_path):
     processes = [start(tmp_path) for _ in range(6)]
     assert all(finish(process)[0][0] <= 1 for process in processes)
     assert finish(start(tmp_path))[0] == (0, 0, 0)
-    assert [path for path in (tmp_path / "models").iterdir() if path.name.startswith(".tmp")] == []
+    assert [path for path in (tmp_path / cachefolder.NAME / "models").iterdir() if path.name.startswith(".")] == []
 
 
 class Fresh:
     """Models as a fresh process would make them, in this one; counts what is compiled."""
 
     def __init__(self, cache, patch):
-        self.cache, self.patch, self.compiled = cache / "models", patch, 0
+        self.cache, self.patch, self.compiled = cache / cachefolder.NAME / "models", patch, 0
         patch.setenv("HOLONOMIC_CACHE", str(cache))
         own = machine_code._compile
 
@@ -204,7 +205,7 @@ def flipped(at):
     ids=["empty", "cut early", "cut late", *"0123456"],
 )
 def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_path, damage, caplog):
-    (path,) = (tmp_path / "kernels").glob("*half_sum*.nbc")
+    (path,) = (tmp_path / cachefolder.NAME / "kernels").glob("*half_sum*.nbc")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     assert leaves() == (3.5, 0)
@@ -213,10 +214,10 @@ def test_a_damaged_kernel_is_compiled_anew_with_one_line_of_notice(leaves, tmp_p
 
 
 def test_a_kernel_of_another_signature_is_never_run(leaves, tmp_path):
-    (of_row,) = (tmp_path / "kernels").glob("*half_sum*.nbc")
+    (of_row,) = (tmp_path / cachefolder.NAME / "kernels").glob("*half_sum*.nbc")
     other = marks.leaf(half_sum)
     other((1, 2, 3))
-    (of_tuple,) = set((tmp_path / "kernels").glob("*half_sum*.nbc")) - {of_row}
+    (of_tuple,) = set((tmp_path / cachefolder.NAME / "kernels").glob("*half_sum*.nbc")) - {of_row}
     of_tuple.write_bytes(of_row.read_bytes())  # as two processes may leave them that write at once
     again = marks.leaf(half_sum)
     assert again((1, 2, 3)) == 3.0 and not again.native.stats.cache_hits
@@ -279,7 +280,7 @@ def test_a_damaged_file_of_kernels_is_made_anew_with_one_line_of_notice(tmp_path
     monkeypatch.setattr(cachefolder, "_told", set())
     monkeypatch.setattr(library, "_asked", {})
     assert library.python_function(norm)(np.array([3.0, 4.0]), 0, 2) == 5.0
-    (path,) = (tmp_path / "kernels").glob("*vectors*.o")
+    (path,) = (tmp_path / cachefolder.NAME / "kernels").glob("*vectors*.o")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     monkeypatch.setattr(library, "_asked", {})
@@ -315,7 +316,7 @@ def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode,
     cache = tmp_path / "cache"
     fresh = Fresh(cache, monkeypatch)
     fresh.field()
-    (kept,) = (cache / "models").glob("*.o")
+    (kept,) = fresh.cache.glob("*.o")
     before = kept.read_bytes()
     cache.chmod(mode)
     monkeypatch.setattr(cachefolder, "_own", set())
@@ -342,7 +343,7 @@ def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(cachefolder, "_told", set())
     monkeypatch.setattr(os, "geteuid", lambda: 54321)  # whoever runs the tests is another user
     if tmp_path.stat().st_uid == 0:  # what root alone can write may be used by all
-        os.chown(tmp_path / "models", 12345, -1)
+        os.chown(fresh.cache, 12345, -1)
     fresh.field()
     assert fresh.compiled == 2
     assert "it belongs to another user" in caplog.text
@@ -357,27 +358,149 @@ def test_folders_are_made_for_their_user_alone_whatever_the_umask(tmp_path, monk
     finally:
         os.umask(before)
     assert cachefolder.read("models", "a") == b"content"
-    assert [(tmp_path / "new" / "cache" / kind).stat().st_mode & 0o777 for kind in ("", "models")] == [0o700, 0o700]
+    cache = tmp_path / "new" / "cache"
+    own = [cache, cache / cachefolder.NAME, cache / cachefolder.NAME / "models"]
+    assert [each.stat().st_mode & 0o777 for each in own] == [0o700] * 3
 
 
-def test_what_was_not_used_for_longest_leaves_first(tmp_path, monkeypatch):
+# what leaves, and what does not
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache in a folder of its own, in which nothing has been looked at; gives the folder the user named."""
+    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path / "named"))
+    for name, value in {"_trimmed": True, "_in_use": set(), "_told": set(), "_own": set()}.items():
+        monkeypatch.setattr(cachefolder, name, value)
+    return tmp_path / "named"
+
+
+def aged(path, age):
+    """Set when a file was used last: `age` seconds after a time long ago."""
+    os.utime(path, (1e9 + age, 1e9 + age))
+    return path
+
+
+def test_what_was_not_used_for_longest_leaves_first(cache, monkeypatch):
     """The folder is looked at once in a process that writes; what is in use stays, however old."""
-    monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
     monkeypatch.setattr(cachefolder, "LIMIT_BYTES", 2500)
-    monkeypatch.setattr(cachefolder, "_trimmed", True)
-    monkeypatch.setattr(cachefolder, "_in_use", set())
-    for age, name in enumerate(["d", "c", "b", "a"]):
+    for age, name in enumerate(["d.o", "c.o", "b.o", "a.o"]):
         cachefolder.write("models", name, bytes(1000))
-        os.utime(tmp_path / "models" / name, (1e9 + age, 1e9 + age))
-    kernels = tmp_path / "kernels" / "stamp"
-    kernels.mkdir(parents=True)
-    (kernels / "drive").write_bytes(bytes(1000))
-    os.utime(kernels / "drive", (1e8, 1e8))
-    cachefolder.hold(kernels)
-    assert cachefolder.read("models", "c") is not None  # used now
+        aged(cachefolder.folder() / "models" / name, age)
+    cachefolder.write("kernels", "drive.nbc", bytes(1000))
+    aged(cachefolder.folder() / "kernels" / "drive.nbc", -1e8)
+    cachefolder.hold(cachefolder.folder() / "kernels")
+    assert cachefolder.read("models", "c.o") is not None  # used now
     monkeypatch.setattr(cachefolder, "_trimmed", False)
-    cachefolder.write("models", "e", bytes(100))
+    cachefolder.write("models", "e.o", bytes(100))
     left = sorted(path.name for path, _, _ in cachefolder.entries())
-    assert left == ["c", "drive", "e"]
-    cachefolder.write("models", "f", bytes(1000))  # looked at once: the rest is for the next process
+    assert left == ["c.o", "drive.nbc", "e.o"]
+    cachefolder.write("models", "f.o", bytes(1000))  # looked at once: the rest is for the next process
     assert len(cachefolder.entries()) == 4
+
+
+NOT_OURS = [
+    "thesis/chapter1.tex", "notes.txt", "models/trained.pt", "models/mine.o", "kernels/seed.json", "kernels/deep/drive.nbc",
+    f"{cachefolder.NAME}/models/mine.o", f"{cachefolder.NAME}/models/{'ab' * 16}.o", f"{cachefolder.NAME}/models/.draft-mine",
+    f"{cachefolder.NAME}/kernels/weights.nbc", f"{cachefolder.NAME}/kernels/deep/drive.nbc", f"{cachefolder.NAME}/gpu/mine.py",
+    f"{cachefolder.NAME}/gpu/gpu_{'ab' * 12}.py", f"{cachefolder.NAME}/gpu/__pycache__/gpu_{'ab' * 12}.run-1.nbi",
+    f"{cachefolder.NAME}/thesis/chapter2.tex", f"{cachefolder.NAME}/models/.draft-{'ab' * 32}-x",
+]  # fmt: skip
+
+
+def all_files(place):
+    return {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+
+
+def test_files_that_are_not_the_caches_own_stay_wherever_they_lie(cache, tmp_path):
+    """Beside the cache, in folders that are called like its own, and among its entries under names like theirs."""
+    cachefolder.write("models", "a.o", bytes(1000))
+    source = cachefolder.folder() / "gpu" / f"gpu_{'0' * 24}.py"
+    assert cachefolder.write_source(source, "run = 1\n") and cachefolder.write_source(source, "run = 1\n")
+    made = source.parent / "__pycache__" / f"{source.stem}.run-1.py312.nbi"
+    made.parent.mkdir()
+    made.write_bytes(bytes(100))
+    for name in NOT_OURS:
+        (cache / name).parent.mkdir(parents=True, exist_ok=True)
+        (cache / name).write_bytes(b"years of work")
+        aged(cache / name, 0)
+    outside = tmp_path / "outside"
+    (outside / "models").mkdir(parents=True)
+    cachefolder.write("models", "b.o", bytes(1000))
+    (cachefolder.folder() / "models" / "b.o").rename(outside / "models" / "b.o")  # a link to what would else be an entry
+    (cachefolder.folder() / "models" / "link.o").symlink_to(outside / "models" / "b.o")
+    (cachefolder.folder() / "models" / "folder.o").symlink_to(outside / "models", target_is_directory=True)
+    assert cachefolder.trim(0) == 2
+    freed, kept = cachefolder.clear()
+    assert freed == 0
+    assert all_files(outside) == {"models/b.o"}
+    assert set(NOT_OURS) <= all_files(cache)
+    assert not source.exists() and not made.exists() and not (cachefolder.folder() / "models" / "a.o").exists()
+    here = {str(path.relative_to(cache)) for path in kept}
+    assert {each for each in NOT_OURS if each.startswith(cachefolder.NAME)} <= here
+
+
+@pytest.mark.parametrize("which", ["", "models"])
+def test_a_link_in_place_of_a_folder_is_not_followed(cache, tmp_path, which, caplog):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    place = cachefolder.folder() / which
+    if which:
+        cachefolder.write("kernels", "a.o", b"content")
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(outside, target_is_directory=True)
+    cachefolder.write("models", "a.o", b"content")
+    assert cachefolder.read("models", "a.o") is None
+    assert f"compiled code cannot be kept in {place} (it is a link)" in caplog.text
+    assert list(outside.iterdir()) == []
+    (outside / "a.o").write_bytes(hashlib.sha256(b"content").digest() + b"content")
+    cachefolder.clear()
+    assert (outside / "a.o").exists()
+
+
+def test_a_folder_that_was_there_before_is_not_taken_for_the_cache(cache, caplog):
+    theirs = cachefolder.folder() / "models" / "trained.o"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(hashlib.sha256(b"content").digest() + b"content")
+    cachefolder.write("models", "a.o", b"content")
+    assert caplog.messages == [
+        f"holonomic: compiled code cannot be kept in {cachefolder.folder()} (it holds files of others: there is no CACHEDIR.TAG "
+        "of holonomic's); set HOLONOMIC_CACHE to a folder that only you can write to."
+    ]
+    assert cachefolder.trim(0) == 0 and cachefolder.clear()[0] == 0
+    assert all_files(cache) == {f"{cachefolder.NAME}/models/trained.o"}
+
+
+def test_drafts_of_a_killed_process_leave_with_the_next_look(cache):
+    cachefolder.write("models", "a.o", b"content")
+    places = [cachefolder.folder() / "models" / f".draft-{hashlib.sha256(b'b').hexdigest()}-{each}" for each in "uvwx"]
+    for place, size in zip(places, (0, 10, 32, 33), strict=True):
+        place.write_bytes((hashlib.sha256(b"b").digest() + b"b")[:size])
+        aged(place, 0)
+    os.utime(places[0])  # of one that is still writing
+    assert cachefolder.trim() == 3
+    assert [place.exists() for place in places] == [True, False, False, False]
+
+
+def test_two_that_trim_at_once_remove_no_more_than_one(cache, monkeypatch):
+    for age in range(6):
+        cachefolder.write("models", f"{age}.o", bytes(1000))
+        aged(cachefolder.folder() / "models" / f"{age}.o", age)
+    found = cachefolder.entries()
+    assert cachefolder.trim(3500) == 3
+    monkeypatch.setattr(cachefolder, "entries", lambda: found)  # the other one looked before
+    cachefolder.trim(3500)
+    assert sorted(path.name for path in (cachefolder.folder() / "models").iterdir()) == ["3.o", "4.o", "5.o"]
+
+
+def test_where_nothing_can_be_removed_nothing_is_said_to_be_gone(cache, monkeypatch):
+    cachefolder.write("models", "a.o", bytes(1000))
+
+    def refused(*given, **named):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refused)  # as in a folder that can be read alone
+    assert cachefolder.trim(0) == 0
+    assert cachefolder.clear() == (0, [cachefolder.folder() / "models" / "a.o"])
+    monkeypatch.setattr(os, "listdir", refused)  # nor be read
+    assert cachefolder.entries() == []

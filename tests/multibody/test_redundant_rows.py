@@ -304,3 +304,24 @@ def test_members_that_are_led_over_a_singular_position_have_the_multipliers_of_a
         np.testing.assert_allclose(runs.lam[member], known.lam, atol=1e-4 * np.abs(known.lam).max())
         for name in events:
             np.testing.assert_allclose(runs.events[name].of_member(member).q, known.events[name].q, atol=2e-6)
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+@pytest.mark.parametrize("bodies", [1, 2, 4, 7])
+def test_a_mechanism_that_cannot_move_and_repeats_its_rows_stands_still(bodies, compile):
+    """Three pins from body to body: the pivots of the tables leave it open how many rows are independent, their matrix does not."""
+    m = Mechanism()
+    for i in range(bodies):
+        m.body(f"b{i}", at=(i + 0.5, 0.0), mass=1.0, inertia=0.1)
+    m.revolute("L", "ground", "b0", at=(0, 0)), m.revolute("M", "ground", "b0", at=(0.5, 0))
+    for i in range(bodies - 1):
+        for k in range(3):
+            m.revolute(f"J{i}{k}", f"b{i}", f"b{i + 1}", at=(i + 1, 0.1 * k))
+    m.revolute("R", "ground", f"b{bodies - 1}", at=(bodies, 0))
+    rows = 2 * 3 * bodies
+    with pytest.warns(RedundancyWarning, match=f"{rows - 3 * bodies} of {rows} constraint rows are redundant"):
+        sol = simulate(m, 0.1, compile=compile)
+    assert np.abs(sol.q - sol.q[0]).max() < 1e-12
+    weight = 9.81 * bodies
+    carried = sol["L"].force[-1] + sol["M"].force[-1] + sol["R"].force[-1]
+    assert carried == pytest.approx([0.0, weight], abs=1e-9)

@@ -71,3 +71,22 @@ def test_a_store_is_refused_where_equations_cannot_be_told(tmp_path):
     for m, given in ((loaded, {}), (watched, {"events": stop}), (told, {})):
         with pytest.raises(BadArgument, match=r'store= needs to tell .*compile="now"'):
             sweep(m, 0.01, params={"rope 0.mass": MASSES}, compile="never", store=tmp_path / "runs", **given)
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+def test_members_of_a_mechanism_without_joints_are_read_by_name_as_runs_are(compile):
+    def hanging(mass):
+        m = Mechanism()
+        m.body("b", at=(0, 0), mass=mass, inertia=1.0)
+        m.spring("tie", "ground", "b", at=((0, 1), (0, 0)), stiffness=10.0)
+        return m
+
+    runs = sweep(hanging(1.0), 0.2, params={"b.mass": [1.0, 2.0]}, save_at=3, compile=compile)
+    for number, mass in enumerate([1.0, 2.0]):
+        sol = simulate(hanging(mass), 0.2, save_at=3, compile=compile)
+        for name in ("energy.kinetic", "b.position", "b.velocity", "tie.force"):
+            part, _, quantity = name.partition(".")
+            want = getattr(sol[part], quantity)
+            assert runs[name][number] == pytest.approx(want, abs=1e-9)
+            assert getattr(runs[part], quantity)[number] == pytest.approx(want, abs=1e-9)
+            assert getattr(runs[number][part], quantity) == pytest.approx(want, abs=1e-9)

@@ -59,15 +59,15 @@ class Tree:
     def _fresh_cache(self) -> None:
         """Start with compiled kernels, which are known by their sources, and no model: those are made by what may be wrong."""
         shutil.rmtree(self.cache, ignore_errors=True)
-        self.cache.mkdir(mode=0o700)
+        kernels = self.cache / cachefolder.NAME / "kernels"
+        cachefolder.make(kernels)
         if self.kernels.is_dir():
-            shutil.copytree(self.kernels, self.cache / "kernels", copy_function=shutil.copyfile)
-            (self.cache / "kernels").chmod(0o700)
+            shutil.copytree(self.kernels, kernels, dirs_exist_ok=True, copy_function=shutil.copyfile)
 
     def keep_kernels(self) -> None:
         """Remember what was compiled of the tree without a fault."""
         self.kernels = self.place.parent / "kernels"
-        shutil.copytree(self.cache / "kernels", self.kernels)
+        shutil.copytree(self.cache / cachefolder.NAME / "kernels", self.kernels)
 
     @contextmanager
     def planted(self, fault: Fault) -> Iterator[None]:

@@ -34,7 +34,7 @@ from holonomic.kernels.signatures import PULL
 from holonomic.native.marks import kernel
 from holonomic.stabilizations.base import Lowered, Stabilization, Unstabilized, no_pull, no_tangent
 from holonomic.study.order import Fit, observed_order
-from holonomic.testing import bead, check_formulation, check_integrator, check_stabilization, promised
+from holonomic.testing import bead, check_formulation, check_integrator, check_stabilization, order_conditions, promised
 
 
 def subclasses(base, package):
@@ -141,7 +141,7 @@ class TooModest(RK45):
 @pytest.mark.parametrize(
     ("integrator", "text"),
     [
-        (TooProud(), r"TooProud\(\) declares order 5, but shows [34]\.\d\d on"),
+        (TooProud(), r"TooProud\(\) declares order 5, but its tableau has order 4: b·\(A\(A\(A\(c\)+ is 0, and order 5 needs"),
         (NoEstimate(), "declares adaptive = True, but has 0 error estimates"),
         (TooModest(), "declares adaptive = False, but has 1 error estimates"),
         (Projection(), "is no Integrator"),
@@ -151,6 +151,89 @@ class TooModest(RK45):
 def test_an_integrator_that_declares_what_is_not_so_is_refused(integrator, text):
     with pytest.raises(AssertionError, match=text):
         check_integrator(integrator)
+
+
+def of_tableau(name, order, A, b, c):
+    """An integrator of fixed steps, written elsewhere."""
+    rows = [[*row, *[0] * (len(b) - len(row))] for row in A]
+    tableau = Tableau(name, order=order, A=rows, b=b, c=c, dense_order=min(order, 3))
+    return type(name, (RungeKutta,), {"order": order, "adaptive": False, "tableau": tableau})()
+
+
+R2, R5 = np.sqrt(2), np.sqrt(5)
+OF_BOOKS = [  # [HNW93] Sec. II.1 and II.5, and what is called by their names
+    of_tableau("Heun3", 3, [[], [1 / 3], [0, 2 / 3]], [1 / 4, 0, 3 / 4], [0, 1 / 3, 2 / 3]),
+    of_tableau("Kutta3", 3, [[], [1 / 2], [-1, 2]], [1 / 6, 2 / 3, 1 / 6], [0, 1 / 2, 1]),
+    of_tableau("ShuOsher", 3, [[], [1], [1 / 4, 1 / 4]], [1 / 6, 1 / 6, 2 / 3], [0, 1, 1 / 2]),
+    of_tableau("ThreeEighths", 4, [[], [1 / 3], [-1 / 3, 1], [1, -1, 1]], [1 / 8, 3 / 8, 3 / 8, 1 / 8], [0, 1 / 3, 2 / 3, 1]),
+    of_tableau("Gill", 4, [[], [1 / 2], [(R2 - 1) / 2, 1 - 1 / R2], [0, -1 / R2, 1 + 1 / R2]],
+               [1 / 6, (2 - R2) / 6, (2 + R2) / 6, 1 / 6], [0, 1 / 2, 1 / 2, 1]),
+    of_tableau("Ralston4", 4, [[], [2 / 5], [(-2889 + 1428 * R5) / 1024, (3785 - 1620 * R5) / 1024],
+                               [(-3365 + 2094 * R5) / 6040, (-975 - 3046 * R5) / 2552, (467040 + 203968 * R5) / 240845]],
+               [(263 + 24 * R5) / 1812, (125 - 1000 * R5) / 3828, 1024 * (3346 + 1623 * R5) / 5924787, (30 - 4 * R5) / 123],
+               [0, 2 / 5, (14 - 3 * R5) / 16, 1]),
+    of_tableau("Butcher5", 5, [[], [1 / 4], [1 / 8, 1 / 8], [0, 0, 1 / 2], [3 / 16, -3 / 8, 3 / 8, 9 / 16],
+                               [-3 / 7, 8 / 7, 6 / 7, -12 / 7, 8 / 7]],
+               [7 / 90, 0, 32 / 90, 12 / 90, 32 / 90, 7 / 90], [0, 1 / 4, 1 / 4, 1 / 2, 3 / 4, 1]),
+    of_tableau("Butcher6", 6, [[], [1 / 3], [0, 2 / 3], [1 / 12, 1 / 3, -1 / 12], [-1 / 16, 9 / 8, -3 / 16, -3 / 8],
+                               [0, 9 / 8, -3 / 8, -3 / 4, 1 / 2], [9 / 44, -9 / 11, 63 / 44, 18 / 11, 0, -16 / 11]],
+               [11 / 120, 0, 27 / 40, 27 / 40, -4 / 15, -4 / 15, 11 / 120], [0, 1 / 3, 2 / 3, 1 / 3, 1 / 2, 1 / 2, 1]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", OF_BOOKS, ids=repr)
+def test_methods_of_books_are_accepted(integrator):
+    check_integrator(integrator)
+
+
+def changed(integrator, by):
+    """The same with one weight moved, and another so that the sum of all is kept; or with a slope in a stage."""
+    tableau, rng = integrator.tableau, np.random.default_rng(3)
+    for where in ("b", "A", "c"):
+        A, b, c = tableau.A.copy(), tableau.b.copy(), tableau.c.copy()
+        i, j = rng.permutation(len(b) - 1)[:2] + 1
+        match where:
+            case "b":
+                b[[i, j]] += (by, -by)
+            case "A":  # what a stage stands on, at the same time
+                i = len(b) - 1
+                A[i, [0, i - 1]] += (by, -by)
+            case "c":  # for forces that depend on time
+                c[np.flatnonzero(b)[-1]] += by
+        yield of_tableau("Changed", integrator.order, A, b, c)
+
+
+def test_a_curve_that_is_not_of_its_declared_order_is_refused():
+    """The cubic of a method of order 6 has order 3; the run at the ends of steps does not show it."""
+    butcher, declared = OF_BOOKS[-1], {"order": 6, "dense_order": 5}
+    tableau = Tableau("Boaster", A=butcher.tableau.A, b=butcher.tableau.b, c=butcher.tableau.c, **declared)
+    boaster = type("Boaster", (RungeKutta,), {"order": 6, "adaptive": False, "tableau": tableau})()
+    with pytest.raises(AssertionError, match=r"with half the step .*: order [34]\.\d\d, where dense_order = 5 is declared"):
+        check_integrator(boaster)
+
+
+@pytest.mark.parametrize("by", [1e-2, 1e-5, 1e-9])
+@pytest.mark.parametrize("integrator", [*OF_BOOKS, RK4(), RK45(), holonomic.DOP853()], ids=repr)
+def test_a_tableau_with_a_wrong_coefficient_is_refused(integrator, by):
+    for wrong in changed(integrator, by):
+        with pytest.raises(AssertionError, match=rf"declares order {integrator.order}, but its tableau has order \d: "):
+            check_integrator(wrong)
+
+
+@pytest.mark.parametrize("integrator", [*CATALOGUE, *OF_BOOKS], ids=repr)
+def test_one_order_more_than_a_method_has_is_refused_by_what_runs_show(integrator):
+    kind, more = type(integrator), integrator.order + 1
+    names = {"order": property(lambda self: more), "lower": lambda self: integrator.lower(), "tableau": None}
+    boaster = object.__new__(type("Boaster", (kind,), names))
+    vars(boaster).update(vars(integrator))
+    takes = integrator.indices
+    with pytest.raises(AssertionError, match=rf"declares order {more}, but shows .* at best on"):
+        check_integrator(boaster, formulation="auto" if takes is None else getattr(holonomic, f"Index{takes[-1]}")())
+
+
+def test_rooted_trees_are_counted():
+    """[HNW93] Table II.2.2."""
+    assert [len(order_conditions.trees(n)) for n in range(1, 11)] == [1, 1, 2, 4, 9, 20, 48, 115, 286, 719]
 
 
 class Sloppy(Projection):
@@ -243,6 +326,15 @@ def test_fit_finds_the_slope_and_discards_points_at_roundoff():
     fit = Fit.of(STEPS, np.maximum(STEPS**8, 3e-13), roundoff=1e-12)
     assert fit.order == pytest.approx(8.0, abs=1e-10)
     assert fit.used.tolist() == [True, True, False, False]
+
+
+def test_the_steepest_three_are_neither_too_coarse_nor_at_roundoff():
+    steps = 0.1 / np.array([1, 1.5, 2, 3, 4, 6, 8])
+    fit = Fit.of(steps, steps**4 + 30 * steps**5 + 1e-10, roundoff=1e-12)
+    assert 4.0 < fit.steepest < 5.0
+    assert Fit.of(steps, 1e-3 * (steps**4 - 5 * steps**5) + 1e-9, roundoff=1e-12).order < 3.0
+    assert Fit.of(steps, np.where(np.arange(7) < 2, np.inf, steps**4), roundoff=1e-12).steepest == pytest.approx(4.0)
+    assert Fit.of(steps, [1e-3, *[1e-13] * 6], roundoff=1e-12).steepest == Fit.of(steps, [1e-3, *[1e-13] * 6], 1e-12).order
 
 
 def test_fit_of_roundoff_alone_is_exact():

@@ -8,8 +8,9 @@ import pytest
 
 from holonomic.reproduce import Entry, papers, reproduce
 from holonomic.reproduce.ascher_chin_reich_1992 import crank_panels, error_over_gamma
-from holonomic.reproduce.paper_page import agreement, classify, counted, what_it_is
+from holonomic.reproduce.paper_page import agreement, what_it_is
 from holonomic.reproduce.paper_report import Report
+from holonomic.reproduce.printed import classify, counted, in_words
 from holonomic.reproduce.rules import BlowUp, Spread
 from holonomic.reproduce.steinbrecher_2003 import figure_panels
 
@@ -54,8 +55,36 @@ def test_tables_are_called_what_their_counts_are():
     assert what_it_is(replace(table, why=""), [replace(ENTRY, said="")]) == "no printed numbers to compare"
 
 
+def test_the_summary_says_how_many_printed_numbers_are_met_beside_the_rules_that_hold():
+    """Rules may be wide: that they hold does not say that a number is as in print."""
+    off, near = replace(ENTRY, ours=50.0), replace(ENTRY, ours=3.0)
+    assert in_words([replace(ENTRY, said="claimed")]) == ""
+    report = Report(papers()["eich-1993"], [], [off, off, near, replace(ENTRY, said="claimed")], 1.0)
+    assert report.summary() == (
+        "4 numbers, 4 rules hold, 0 fail; of 3 printed numbers to compare none to two digits, 1 within a factor 2, none within a "
+        "factor 10, 2 further off; 1.0 s"
+    )
+
+
+def test_what_the_page_says_of_a_paper_is_the_sum_of_its_tables():
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    for paper in papers().values():
+        section = text.partition(f"\n`{paper.key}`: ")[2]
+        told, _, rest = section.partition("\n\n")
+        head, _, *rows = (line.split(" | ") for line in rest.partition("\n\n")[0].splitlines())
+        names = ("two digits", "factor 2", "factor 10", "further off")
+        found = [sum(int(row[head.index(name)] or 0) for row in rows) for name in names]
+        said = ("to two digits", "within a factor 2", "within a factor 10", "further off")
+        listed = ", ".join(f"{count or 'none'} {how}" for count, how in zip(found, said, strict=True))
+        assert told.endswith(f"; of {sum(found)} printed numbers to compare {listed}."), paper.key
+        (line,) = [line for line in text.splitlines() if line.startswith(f"- [{paper.title}](")]
+        assert line.endswith(told.removesuffix("."))
+
+
 def test_the_table_of_eich_is_said_to_be_reproduced_in_structure_only():
-    (row,) = agreement(reproduce("eich-1993", "3.1")).rows
+    report = reproduce("eich-1993", "3.1")
+    assert "of 55 printed numbers to compare none to two digits, 11 within a factor 2, " in report.summary()
+    (row,) = agreement(report).rows
     assert row[0] == "Table 3.1"
     assert row[-1].startswith("structure only, ") and " and 0 to two digits; " in row[-1]
     assert "MKS-DAESOL" in row[-1]

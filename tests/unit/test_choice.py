@@ -6,11 +6,27 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holonomic import BDF, DOP853, GGL, RK45, BadArgument, Event, Ode, Radau, System, diagnose, problems, simulate
+from holonomic import (
+    BDF,
+    DOP853,
+    GGL,
+    RK4,
+    RK45,
+    BadArgument,
+    Event,
+    Ode,
+    Radau,
+    System,
+    diagnose,
+    load,
+    problems,
+    simulate,
+)
 from holonomic.automatic.indicators import indicators_at
 from holonomic.cli.main import app
 from holonomic.errors import NO_CONVERGENCE, StepFailed
 from holonomic.multibody import Mechanism, rod
+from holonomic.planning import words
 from holonomic.planning.reuse import model_of
 from holonomic.running.run import Run
 
@@ -148,6 +164,32 @@ def test_stiffness_met_on_the_way_changes_the_plan_and_loses_nothing():
     assert np.abs(np.diff(around.lam, axis=0)).max() < 1e-4
     assert np.abs(sol.drift["position"]).max() < 1e-8
     assert sol.lam.shape == (len(sol.t), 1) and sol.a.shape == (len(sol.t), 2)
+
+
+def test_after_a_change_of_methods_everything_says_what_ran_when(tmp_path):
+    sol = simulate(relaxing(), 1.5, **START)
+    first, last = (repr(part.trail.plan.choice.integrator) for part in sol.trail.parts)
+    t = f"{sol.trail.story.changes[0].t:.6g}"
+    sol.save(tmp_path / "run.nc")
+    for each in (sol, load(tmp_path / "run.nc")):
+        before, changed, after = repr(each.plan).partition(f" until t = {t} s, then ")
+        assert changed and f"Index1() + {first} + " in before and f" + {last} + " in after
+        for told in (each.plan.why().replace("integrator: ", "integrator "), " ".join(str(each).split())):
+            assert f"integrator {first}, " in told and told.index(first) < told.index(f" until t = {t} s, then {last}, ")
+        began, went_on = each.provenance.changes
+        assert began.startswith("from t = 0 s: ") and first in began
+        assert went_on.startswith(f"from t = {t} s: ") and last in went_on
+        assert f"{last} + " in str(each.provenance) and " at the end" in str(each.provenance)
+    assert repr(sol(1.0).plan) == repr(sol.plan)
+
+
+def test_of_many_changes_the_first_and_the_last_are_told():
+    (start, *_), until = simulate(relaxing(), 1.5, **START).trail.parts, [1.0, 2.0, 3.0, 4.0]
+    plans = [start.trail.plan, simulate(relaxing(), 0.1, **START, integrator=RK4(), step=0.01).plan] * 2
+    last = simulate(relaxing(), 0.1, **START, integrator=RK45()).plan
+    told = words.in_short(last, list(zip(plans, until, strict=True)))
+    assert told == f"{start.trail.plan!r} until t = 1 s, then 3 more changes, then {last!r}"
+    assert words.in_short(last, [(last, 1.0)]) == repr(last)
 
 
 def test_the_limit_of_steps_is_the_one_that_was_asked_for_after_a_change_of_plan():

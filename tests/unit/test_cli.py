@@ -15,6 +15,7 @@ from holonomic.cli import run as run_module
 from holonomic.cli.main import app
 from holonomic.cli.methods import KINDS, classes, make, nearest
 from holonomic.errors import StepFailed
+from holonomic.native import cachefolder
 
 PENDULUM = """
 import numpy as np
@@ -244,16 +245,18 @@ def test_nearest_falls_back_to_all_names():
 
 def test_cache_shows_and_clears_its_folder(shell, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
-    entry = tmp_path / "models" / "some.bin"
-    entry.parent.mkdir()
-    entry.write_bytes(bytes(1500))
+    cachefolder.write("models", "some.o", bytes(1468))
+    entry = cachefolder.folder() / "models" / "some.o"
     shown = shell("cache").stdout
-    assert str(tmp_path) in shown
+    assert str(entry.parents[1]) in shown
     assert "1.5 kB" in shown
+    theirs = entry.with_name("trained_for_three_weeks.o")
+    theirs.write_text("weights")
     result = shell("cache", "--clear")
     assert result.exit_code == 0
     assert "1.5 kB" in result.stdout
-    assert not entry.exists()
+    assert f"1 file there stays, not holonomic's, damaged or not to be removed: {theirs}" in result.stdout
+    assert not entry.exists() and theirs.exists()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from holonomic import (
     System,
     compare,
     problems,
+    simulate,
     work_precision,
 )
 from holonomic.cli.compare import parts_of
@@ -136,9 +137,14 @@ def test_ode_without_invariants_is_compared_without_stabilization():
     assert found.reference.text.startswith("computed here by DOP853 at rtol 1e-12")
 
 
-def test_atol_follows_rtol():
-    found = compare(problems.pendulum_a01(t_end=1.0), rtol=[1e-4, 1e-9])
-    assert [row.solution.plan.choice.atol for row in found] == pytest.approx([1e-7, 1e-12])
+def test_a_row_is_the_run_that_simulate_makes():
+    """With the tolerances that are given, and its own where they are not."""
+    given = {"integrator": [RK45()], "stabilization": S_both2()}
+    for more in ({}, {"rtol": 1e-4}, {"rtol": 1e-9}, {"rtol": 1e-5, "atol": 1e-7}, {"atol": 1e-6}, {"step": 1e-2}):
+        (row,) = compare(problems.pendulum_a01(t_end=0.2), **given, **more, repeat=1)
+        sol = simulate(problems.pendulum_a01(t_end=0.2), integrator=RK45(), stabilization=S_both2(), **more)
+        assert row.solution.plan.choice == sol.plan.choice
+        assert np.array_equal(row.solution.q, sol.q)
 
 
 def test_empty_list_is_refused():

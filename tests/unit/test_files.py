@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.io import netcdf_file
 
-from holonomic import BadArgument, FileFailed, HolonomicError, load, simulate
+from holonomic import BadArgument, FileFailed, HolonomicError, files, load, simulate
 from holonomic.problems import pendulum
 from holonomic.results import saving
 
@@ -117,6 +118,25 @@ def test_a_write_that_breaks_off_leaves_nothing(sol, tmp_path, name):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not list(tmp_path.iterdir())
+
+
+def test_drafts_that_a_kill_has_left_go_when_something_is_written_there_again(sol, tmp_path, monkeypatch):
+    """Of processes that are no more; not of one that runs, not of another computer's of today, and nothing that is no draft."""
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    monkeypatch.setattr(files, "_looked_at", set())
+    here, end = files._computer(), f"{'ab' * 6}.part"
+    gone = [f".{here}-{killed.pid}-{end}", f".{here}-{killed.pid}-{end}.nc", f".00000000-{os.getpid()}-{end}.csv"]
+    stay = [f".{here}-{os.getpid()}-{end}.nc", f".00000000-{killed.pid}-{end}", f".{here}-mine.part", f"{here}-{killed.pid}-{end}"]
+    for name in (*gone, *stay):
+        (tmp_path / name).write_text("half")
+    os.utime(tmp_path / gone[2], (1e9, 1e9))  # of another computer, long ago
+    (tmp_path / f".{here}-{killed.pid}-{'cd' * 6}.part").symlink_to(tmp_path / stay[2])
+    sol.save(tmp_path / "run.nc")
+    assert {path.name for path in tmp_path.iterdir()} == {*stay, "run.nc", f".{here}-{killed.pid}-{'cd' * 6}.part"}
+    (tmp_path / gone[0]).write_text("half")
+    sol.save(tmp_path / "run.nc")  # looked for once
+    assert (tmp_path / gone[0]).exists()
 
 
 @pytest.fixture

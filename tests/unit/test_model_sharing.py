@@ -121,14 +121,12 @@ def test_the_equations_of_someone_elses_formulation_are_not_taken_from_the_cache
 @pytest.fixture
 def empty_models(tmp_path, monkeypatch):
     """A cache folder without models; what is compiled of the kernels is taken from the usual one."""
-    kernels = cachefolder.folder() / "kernels"
-    if kernels.exists():
-        try:
-            (tmp_path / "kernels").symlink_to(kernels, target_is_directory=True)
-        except OSError:  # Windows without the right to make links
-            shutil.copytree(kernels, tmp_path / "kernels")
+    usual = cachefolder.folder()
     monkeypatch.setenv("HOLONOMIC_CACHE", str(tmp_path))
-    return tmp_path
+    cachefolder.make(cachefolder.folder() / "kernels")
+    if (usual / "kernels").exists():
+        shutil.copytree(usual / "kernels", cachefolder.folder() / "kernels", dirs_exist_ok=True, copy_function=shutil.copyfile)
+    return cachefolder.folder()
 
 
 SCRIPT = textwrap.dedent(

@@ -66,8 +66,9 @@ def test_changes_of_methods_are_told():
     stiff = Ode(lambda y: np.array([y[1], 1e3 * (1 - y[0] ** 2) * y[1] - y[0]]))
     found = simulate(stiff, 100.0, y0=[2, 0]).provenance
     assert found.integrator.startswith("Radau(")
-    assert len(found.changes) == 1 and found.changes[0].endswith(f"to Index1() + {found.integrator} + None")
-    assert repr(found).endswith(found.changes[0])
+    first, last = found.changes
+    assert first.startswith("from t = 0 s: Index1() + DOP853() + ") and last.endswith(f" s: Index1() + {found.integrator} + None")
+    assert repr(found).endswith(f"  {first}\n  {last}")
 
 
 def test_a_state_of_a_run_has_that_of_the_run():

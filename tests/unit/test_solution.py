@@ -1,10 +1,24 @@
 """What a solution gives: reactions, outputs and other quantities by name, drift, energy, multipliers."""
 
+import copy
 
 import numpy as np
 import pytest
 
-from holonomic import BadArgument, Ode, Projection, RedundancyWarning, System, UnknownName, simulate
+from holonomic import (
+    BDF,
+    BadArgument,
+    Event,
+    Ode,
+    Projection,
+    Radau,
+    RedundancyWarning,
+    System,
+    UnknownName,
+    load,
+    simulate,
+)
+from holonomic.multibody import Mechanism
 from holonomic.problems import kepler, pendulum, seven_body
 
 TIMES = np.linspace(0.013, 1.987, 97)  # inside a run of 2 s, on no step
@@ -183,3 +197,69 @@ def test_the_energy_that_moves_does_not_depend_on_where_the_potential_is_zero():
     low, high = swing(0.0), swing(1000.0)
     assert np.max(np.abs(low.energy_error)) > 1e-9
     np.testing.assert_allclose(high.energy_error, low.energy_error, rtol=0, atol=1e-11)  # rounding of 9810 J beside 9.8
+
+
+# arrays that are handed out
+
+
+def everything(sol):
+    """What follows from a run, by name."""
+    names = ("t", "q", "v", "a", "lam", "reactions", "s", "w")
+    found = {name: getattr(sol, name) for name in names} | {"end": np.concatenate([sol.end.q, sol.end.v, sol.end.lam])}
+    found |= {"between": sol(0.3).q, "many": sol(np.linspace(0.0, 1.0, 7)).lam, "energy": sol.energy.kinetic}
+    found |= {"drift": sol.drift["position"], "worst": sol.drift.worst("velocity").value, "output": sol["twice"]}
+    found |= {"row": sol["rod"], "one": sol.reaction("rod"), "event": sol.events["low"].q, "table": sol.to_dataframe().to_numpy()}
+    return {name: np.array(values) for name, values in found.items()} | {"steps": sol.stats["steps"]}
+
+
+@pytest.mark.parametrize("options", [{}, {"save_at": 5}, {"integrator": Radau()}, {"integrator": BDF(), "save_at": 5}], ids=repr)
+def test_what_is_written_into_arrays_of_a_run_changes_nothing_that_follows_from_it(options, tmp_path):
+    pendulum = System(
+        mass=np.eye(2), force=[0, -9.81], constraint={"rod": lambda q: q @ q - 1}, outputs={"twice": lambda q: 2.0 * q[0]}
+    )
+    sol = simulate(pendulum, 1.0, q0=[1, 0], v0=[0, 0], events={"low": Event(lambda q: q[1] + 0.5)}, **options)
+    before = everything(sol)
+    for name in ("t", "q", "v", "a", "lam", "reactions"):
+        array = getattr(sol, name)
+        array *= 7.0
+        assert getattr(sol, name) is array and np.array_equal(array, 7.0 * before[name])  # it stays where it was written
+    for array in (sol.end.q, sol.end.v, sol["twice"], sol["rod"], sol.reaction("rod"), sol.drift["position"], sol.energy.kinetic,
+                  sol.events["low"].q, sol(0.3).q, sol(0.0).q):  # fmt: skip
+        array += 1.0
+    sol.stats["steps"] = 0
+    for each in (sol.as_written, copy.copy(sol)):
+        after = everything(each)
+        for name, values in before.items():
+            assert np.array_equal(after[name], values), name
+    with pytest.raises(ValueError, match="read-only"):
+        sol.as_written.q[0] = 0.0
+    assert np.array_equal(sol(0.3).q, before["between"]) and sol.drift.worst("velocity").value == before["worst"]
+    assert np.array_equal(sol.to_dataframe().to_numpy(), before["table"])
+    sol.save(tmp_path / "run.nc")
+    loaded = load(tmp_path / "run.nc")
+    assert np.array_equal(loaded.q, before["q"])
+    loaded.q[:] = 0.0
+    assert np.array_equal(loaded(loaded.t[-1]).q, before["q"][-1])
+
+
+def test_parts_of_a_mechanism_follow_from_the_run_and_not_from_what_was_written_into_it():
+    def swinging():
+        model = Mechanism()
+        model.body("b", at=(0.5, 0), mass=1.0, inertia=0.1)
+        model.revolute("A", "ground", "b", at=(0, 0))
+        return simulate(model, 0.5, save_at=5)
+
+    sol, fresh = swinging(), swinging()
+    sol.q[:] = 0.0
+    sol.lam[:] = 0.0
+    sol["b"].position[:] = 0.0
+    sol["A.force"][:] = 0.0
+    assert np.array_equal(sol["b"].position, fresh["b"].position) and np.array_equal(sol["A"].force, fresh["A"].force)
+    assert np.array_equal(sol["energy"].kinetic, fresh["energy"].kinetic)
+
+
+def test_named_quantities_are_handed_out_as_copies():
+    sol = simulate(pendulum(), 1.0, keep=["q"], save_at=5)
+    before = sol.q.copy()
+    sol.q[:] = 0.0
+    assert np.array_equal(sol.as_written.q, before) and not sol.q.any()

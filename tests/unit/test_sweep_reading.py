@@ -288,3 +288,29 @@ def test_a_joint_of_one_member():
     runs = sweep(m, 0.5, params={"link.mass": [1.0, 2.0]}, save_at=5)
     assert np.array_equal(runs[1]["A"].force, runs["A"].force[1])
     assert np.array_equal(runs[1]["A.force"], runs["A"].force[1])
+
+
+@pytest.mark.parametrize("kept", ["in memory", "in a store"])
+def test_names_of_ones_own_come_before_the_arrays_that_are_called_alike(kept, tmp_path):
+    """A coordinate "v" is runs["v"], as of a single run; runs.v are the velocities all the same."""
+    system = System(mass=np.eye(2), force=[1.0, 2.0], coordinates=["v", "a"])
+    store = {"store": tmp_path / "runs.zarr"} if kept == "in a store" else {}
+    runs = sweep(system, 1.0, q0=[[3.0, 0.0], [4.0, 1.0]], v0=[0.0, 0.0], save_at=2, **store)
+    for number, run in enumerate(runs):
+        sol = simulate(system, 1.0, q0=[3.0 + number, number], v0=[0.0, 0.0], save_at=2)
+        for name in ("q", "v", "a"):
+            assert getattr(runs, name)[number] == pytest.approx(getattr(sol, name), abs=1e-12)
+            assert getattr(run, name) == pytest.approx(getattr(sol, name), abs=1e-12)
+        for name in ("v", "a"):
+            assert runs[name][number] == pytest.approx(sol[name], abs=1e-12)
+            assert run[name] == pytest.approx(sol[name], abs=1e-12)
+
+
+def test_a_part_of_a_mechanism_is_found_whatever_its_name():
+    m = Mechanism()
+    m.body("q", at=(0, 0), mass=1.0, inertia=1.0)
+    m.spring("s", "ground", "q", at=((0, 1), (0, 0)), stiffness=10.0)
+    runs, sol = sweep(m, 0.2, params={"q.mass": [1.0, 2.0]}, save_at=3), simulate(m, 0.2, save_at=3)
+    assert runs["s"].force[0] == pytest.approx(sol["s"].force, abs=1e-9)
+    assert runs[0]["q"].position == pytest.approx(sol["q"].position, abs=1e-9)
+    assert runs.q[0] == pytest.approx(sol.q, abs=1e-9) and runs[0].q == pytest.approx(sol.q, abs=1e-9)

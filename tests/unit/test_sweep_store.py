@@ -245,6 +245,16 @@ def test_a_store_killed_while_it_was_made_is_made_again(held, tmp_path):
     same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
 
 
+def test_what_a_kill_left_half_written_goes_when_the_store_is_resumed(held, tmp_path):
+    path = tmp_path / "runs.zarr"
+    sweep(SWING, 2.0, **CALL, store=path)
+    before = {each for each in path.rglob("*")}
+    for name in (f"q/c/0/0/0.{'ab' * 16}.partial", f"zarr.{'ab' * 16}.partial", f"status/journal/.0123abcd-1-{'ab' * 6}.part.json"):
+        (path / name).write_bytes(b"half")
+    same(held, sweep(SWING, 2.0, **CALL, store=path, resume=True))
+    assert {each for each in path.rglob("*")} == before
+
+
 def test_a_failing_write_says_what_is_kept_and_resume_goes_on(held, tmp_path, monkeypatch):
     path = tmp_path / "runs.zarr"
     write, count = storing.write_bytes, []

@@ -101,6 +101,28 @@ def changed_module(monkeypatch):
     return lambda q: -laws.k * q, lambda: setattr(laws, "k", 4.0)
 
 
+def changed_module_of_an_object(monkeypatch):
+    laws = types.ModuleType("laws")
+    laws.sub = types.ModuleType("sub")
+    laws.sub.k = 1.0
+    holder = types.SimpleNamespace(laws=laws)
+    return lambda q: -holder.laws.sub.k * q, lambda: setattr(laws.sub, "k", 4.0)
+
+
+def changed_module_of_a_class(monkeypatch):
+    class Law:
+        laws = types.ModuleType("laws")
+
+        def force(self, q):
+            return self.spring(self.laws, q)
+
+        def spring(self, given, q):
+            return given.spring(q)
+
+    Law.laws.spring = spring
+    return Law().force, lambda: setattr(Law.laws, "spring", lambda q: -4.0 * q)
+
+
 def changed_attribute(monkeypatch):
     force = lambda q: -force.k * q
     force.k = 1.0
@@ -160,6 +182,23 @@ def test_what_is_unknown_is_traced_at_every_run_and_compiled_once(monkeypatch):
     for _ in range(3):
         frequency(system)
     assert len(traced) == 3
+
+
+def test_a_library_that_a_function_is_handed_and_a_text_of_numpy_are_known_constants(monkeypatch):
+    class Law:
+        def __init__(self, library):
+            self.xp, self.stiffness, self.key = library, {"k": 4.0}, np.str_("k")
+
+        def force(self, q):
+            return [-self.stiffness[self.key] * self.xp.sin(q[0])]
+
+    key, stiffness = np.str_("k"), {"k": 4.0}
+    for force in (Law(np).force, Law(math).force, lambda q: -stiffness[key] * q):
+        system = System(mass=1.0, force=force)
+        frequency(system)
+        with monkeypatch.context() as patch:
+            forbid(patch, compiled.Model, "__init__")
+            frequency(system)
 
 
 def test_systems_that_differ_in_parameters_share_what_was_traced_until_it_changes(monkeypatch):
@@ -231,6 +270,7 @@ KNOWN = [
     frozenset({1}), np.eye(2), np.arange(3), np.array(1.0), np.array([True]), np.zeros(2, dtype=np.float32), math.sin, np.sin,
     norm, np.linalg.solve, np.einsum, operator.mul, spring, Holder(), Holder, Holder().force, Config(), Config,
     functools.partial(spring), functools.partial(operator.mul, 2.0), types.SimpleNamespace(k=1.0, more=[1.0]), [1.0].index,
+    np.str_("a"), np.bytes_(b"a"), np, math, types.ModuleType("laws"), types.SimpleNamespace(xp=np, la=np.linalg),
     {"k": 1.0}.get, np.ones(2).dot, float, np.float64, [spring, {"f": spring}], ValueError,
 ]  # fmt: skip
 
@@ -254,17 +294,24 @@ class Number(float):
     pass
 
 
+class AnsweringModule(types.ModuleType):
+    pass
+
+
+ANSWERED = types.ModuleType("answered")
+ANSWERED.__getattr__ = lambda name: 1.0
+
 UNKNOWN = [
     Number(1.0), type("Row", (list,), {})(), type("Table", (dict,), {})(), type("Text", (str,), {})(), Slots(), Answering(),
     collections.OrderedDict(), collections.defaultdict(float), collections.Counter(), collections.deque(),
     collections.ChainMap(), collections.UserDict(), collections.namedtuple("P", "k")(1.0), array.array("d"), bytearray(2),
     memoryview(b"a"), types.MappingProxyType({}), np.array([None]), np.array(["a"]), np.zeros(1, dtype=[("a", float)]),
-    np.array(["2020-01-01"], dtype="M8"), np.ma.array([1.0]), np.poly1d([1.0]), np.memmap, np.random,
+    np.array(["2020-01-01"], dtype="M8"), np.ma.array([1.0]), np.poly1d([1.0]), np.memmap,
     np.random.default_rng(0), np.random.rand, np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.frompyfunc(spring, 1, 1),
     np.vectorize(spring), random.Random(1), random.random, open, iter([1]), zip([1]), (x for x in [1]), object(),
-    functools.lru_cache(spring), functools.partial(np.load), types.ModuleType("laws"), getattr, globals, eval, vars, input,
+    functools.lru_cache(spring), functools.partial(np.load), AnsweringModule("laws"), ANSWERED, getattr, globals, eval, vars, input,
     operator.attrgetter("k"), property(spring), [Slots()], {"k": Slots()}, types.SimpleNamespace(k=Slots()), slice(1),
-    np.sin.reduce, load, simulate, type("Sub", (np.ndarray,), {})(1), math,
+    np.sin.reduce, load, simulate, type("Sub", (np.ndarray,), {})(1),
 ]  # fmt: skip
 
 
@@ -287,8 +334,11 @@ def test_what_is_not_on_the_list_is_unknown(value):
         "return globals()['K'] * q",
         "return eval('K') * q",
         "return '{0.K}'.format(laws)",
-        "return other(laws) * q",
         "return laws.missing * q",
+        "return other(np) * q",
+        "return held.xp.random.rand() * q",
+        "xp = np\n    return xp.random.rand() * q",
+        "match held.xp:\n        case object(random=source):\n            return source.rand() * q",
         "return open('table.txt').read()",
         "return np.loadtxt('table.txt') * q",
         "return np.random.rand() * q",
@@ -300,7 +350,7 @@ def test_what_is_not_on_the_list_is_unknown(value):
 def test_code_that_finds_things_by_itself_is_unknown(source):
     laws = types.ModuleType("laws")
     laws.K = 2.0
-    space = {"np": np, "laws": laws, "K": 2.0, "other": lambda m: m.K}
+    space = {"np": np, "laws": laws, "K": 2.0, "other": lambda m: m.random.rand(), "held": types.SimpleNamespace(xp=np)}
     exec(f"def f(q):\n    {source}", space)
     assert Watch(space["f"]).unknown is not None
 
@@ -317,12 +367,16 @@ def test_code_that_finds_things_by_itself_is_unknown(source):
         "return (lambda x: laws.sub.K * x)(q)",
         "if len(q) > 3:\n        raise ValueError(f'too long: {len(q)}')\n    return np.where(q > 0, q, -q)",
         "return np.array([q[i] for i in range(3)]) @ laws.table",
+        "return other(laws) * q",
+        "xp = np\n    return xp.sin(q) * xp.pi",
+        "return held.xp.linalg.norm(q) * held.math.sin(1.0) * q",
     ],
 )
 def test_ordinary_code_is_known(source):
     laws, laws.sub = types.ModuleType("laws"), types.ModuleType("sub")
     laws.K, laws.sub.K, laws.table, laws.unused = 2.0, 3.0, np.eye(3), Slots()
-    space = {"np": np, "laws": laws, "K": 2.0, "unused": Slots()}
+    held = types.SimpleNamespace(xp=np, math=math)
+    space = {"np": np, "laws": laws, "K": 2.0, "unused": Slots(), "other": lambda m: m.K, "held": held}
     exec(f"def f(q, p=None):\n    {source}", space)
     assert Watch(space["f"]).unknown is None
 

@@ -212,7 +212,7 @@ def test_bench_tells_a_right_method_from_a_wrong_one():
     found = bench([Ralston, Wrong()], [pendulum(t_end=1.0)], steps=[100, 200, 400], starts=1, repeat=1)
     right, wrong = found.checks
     assert right == ("Ralston", "integrator", "") and not found.ok
-    assert wrong.fault.startswith("Wrong() declares order 2, but shows 1.")
+    assert wrong.fault.startswith("Wrong() declares order 2, but its tableau has order 1: ")
     errors = {row.integrator: row.error_q for row in found.studies["integrator"].rows if row.step == 1.0 / 400}
     assert set(errors) == {"Ralston", "Wrong", "Midpoint", "RK4"}
     assert errors["RK4"] < errors["Ralston"] < errors["Wrong"]

@@ -34,6 +34,7 @@ def export(
     formulation: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods'.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     step: Annotated[float | None, typer.Option(help="Fixed step size; without it the step is controlled.")] = None,
+    max_step: Annotated[float | None, typer.Option(help="Longest step, where it is controlled.")] = None,
     t_end: Annotated[float | None, typer.Option(help="When runs end, instead of the problem's own end.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the paths.")] = False,
 ):
@@ -47,7 +48,8 @@ def export(
     """
     chosen = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization}
     options: dict[str, Any] = {kind: make(kind, text) for kind, text in chosen.items() if text is not None}
-    options |= {name: value for name, value in {"rtol": rtol, "step": step}.items() if value is not None}
+    numbers = {"rtol": rtol, "step": step, "max_step": max_step}
+    options |= {name: value for name, value in numbers.items() if value is not None}
     if check and not fmu:
         refuse("--check runs a unit: give --fmu, too.")
     if not fmu and platform is not None and len(platform) > 1:

@@ -32,19 +32,22 @@ def cache(
 ):
     """Show or clear the folder of compiled models and methods."""
     if clear:
-        freed = cachefolder.clear()
+        freed, kept = cachefolder.clear()
         typer.echo(f"cleared {cachefolder.folder()}: {in_bytes(freed)} freed")
+        if kept:
+            stays = "1 file there stays" if len(kept) == 1 else f"{len(kept)} files there stay"
+            typer.echo(f"{stays}, not holonomic's, damaged or not to be removed: {', '.join(map(str, kept[:3]))}")
         return
     typer.echo(str(cachefolder.folder()))
     total = 0
-    for kind, meaning in (("models", "compiled models"), ("kernels", "compiled methods")):
+    for kind, meaning in (("models", "compiled models"), ("kernels", "compiled methods"), ("gpu", "programs for a GPU")):
         inside = [
             entry for entry in cachefolder.entries() if (cachefolder.folder() / kind) in entry[0].parents
         ]
         amount = sum(entry[1] for entry in inside)
         total += amount
-        typer.echo(f"  {meaning:<17} {len(inside):5d} files  {in_bytes(amount):>9}")
-    typer.echo(f"  {'together':<17} {'':11}  {in_bytes(total):>9} of at most {in_bytes(cachefolder.LIMIT_BYTES)}")
+        typer.echo(f"  {meaning:<18} {len(inside):5d} files  {in_bytes(amount):>9}")
+    typer.echo(f"  {'together':<18} {'':11}  {in_bytes(total):>9} of at most {in_bytes(cachefolder.LIMIT_BYTES)}")
 
 
 def problems(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False):

@@ -52,6 +52,7 @@ def view(
         str | None, typer.Option(metavar="NAME", help="For a problem or file, as in 'holonomic run'.")
     ] = None,
     step: Annotated[float | None, typer.Option(help="Fixed step size, for a problem or file.")] = None,
+    max_step: Annotated[float | None, typer.Option(help="Longest step, for a problem or file.")] = None,
     t_end: Annotated[float | None, typer.Option(help="When to stop, for a problem or file.")] = None,
     live: Annotated[
         bool, typer.Option("--live", help="A page with sliders that simulates anew, for a problem or file.")
@@ -70,6 +71,8 @@ def view(
     options: dict[str, Any] = {kind: make(kind, text) for kind, text in chosen.items() if text is not None}
     if step is not None:
         options["step"] = step
+    if max_step is not None:
+        options["max_step"] = max_step
     options["progress"] = None if sys.stdout.isatty() and not as_json else False
     options = {name: value for name, value in options.items() if value is not None}
     if live or sliders:

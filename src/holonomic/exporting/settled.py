@@ -11,13 +11,16 @@ from ..model.operators import Operators
 from ..multibody.joint_frames import joint_frames
 from ..native.marks import is_ours
 from ..planning.reuse import UntraceableEvent, traced_model
+from ..planning.switchless import refuse_comparisons
 from ..running.one_plan import OnePlan, one_plan
 from ..simulate import simulate
 from ..sweeping.program import Program
 
+PLACES = {"export": "in a library", "export_fmu": "in a unit"}
 
-def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[OnePlan, float]:
-    """Return the plan that is exported with its start, and the end of the run."""
+
+def settled(call: str, system, t_end, start: GivenStart, asked: Asked, exchanges: bool = False) -> tuple[OnePlan, float]:
+    """Return the plan that is exported with its start, and the end of the run; `exchanges`: others take its steps."""
     start = start._replace(compile="now")  # tables of a mechanism are memory of this process
     here = opened(call, system, t_end, start)
     if here.t1 < here.t0:
@@ -32,7 +35,9 @@ def settled(call: str, system, t_end, start: GivenStart, asked: Asked) -> tuple[
         kind = type(here.system).__name__
         raise BadArgument(f"{call} takes equations that can be traced, and {kind} brings operators or tables that are not.")
     here = here._replace(system=with_frames(here.system))
-    traced_model(here.system, here.q, here.v, here.t0, here.extras, refusal)
+    model = traced_model(here.system, here.q, here.v, here.t0, here.extras, refusal)
+    if not exchanges:
+        refuse_comparisons(PLACES[call], model.switches, asked.step, asked.limits()["max_step"])
     if asked.integrator == "auto":
         asked = asked._replace(**_tried(call, system, t_end, start, asked))
     try:

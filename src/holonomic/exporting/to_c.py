@@ -79,7 +79,7 @@ def export(
         x86-64-v3 and ARM last bits differ.
     integrator, stabilization, formulation, rtol, atol, step, constraint_tol, events, inputs, max_step, first_step
         Methods, tolerances, events and inputs, as in `simulate`. Maps of events (`then=`) are traced; inputs that are tables follow
-        them.
+        them. Comparisons of an `if` are not located in C: they take `max_step` or `step`.
     max_steps : int
         Steps that one call of `step_to` may try.
     *positional, **unknown

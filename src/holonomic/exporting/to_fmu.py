@@ -17,6 +17,7 @@ from ..errors import BadArgument
 from ..files import as_path, made_folder, writable, written
 from ..integrators.runge_kutta import RK45
 from ..planning.plan import Plan
+from ..planning.switchless import followed
 from ..planning.words import methods
 from ..running.one_plan import OnePlan
 from ..simulate import simulate
@@ -128,7 +129,7 @@ def export_fmu(
     exchanges = kind == "model-exchange"
     if exchanges and asked.integrator == "auto":
         asked = asked._replace(integrator=RK45())  # any: it begins the run, and takes no step of it
-    ready, t_end = settled("export_fmu", system, t_end, start, asked)
+    ready, t_end = settled("export_fmu", system, t_end, start, asked, exchanges)
     if exchanges:
         _refuse_exchange(ready)
     run = ExportedRun(ready, t_end, asked._replace(max_steps=ENDLESS).limits())
@@ -174,6 +175,11 @@ def _refuse_exchange(ready: OnePlan) -> None:
     model = ready.plan.model
     if model.n_lam or model.n_invariants or model.nw:
         raise BadArgument(NO_MODEL_EXCHANGE)
+    for each in followed(model.switches):
+        raise BadArgument(
+            f'kind="model-exchange" tells an integrator of others nothing of the comparison {each}, which simulate locates: its '
+            'steps may leap over all that it turns on and off. Take kind="cosimulation" with max_step= or step=.'
+        )
     for what, there in (("events=", bool(ready.plan.events)), ("inputs that are tables", len(ready.tables.breaks) > 0)):
         if there:
             raise BadArgument(f'kind="model-exchange" has no {what}: leave that to who integrates, or take kind="cosimulation".')

@@ -27,6 +27,7 @@ from ..kernels.memory import RUN
 from ..native import cachefolder
 from ..native.layout import REAL, WHOLE
 from ..notices import notice
+from ..planning.switchless import refuse_comparisons
 from ..printing import trig as near
 from ..printing.cuda import Source, narrow_counters, source_of
 from ..printing.one_member import own_places
@@ -169,6 +170,9 @@ def check(job: Job) -> None:
             'on="cuda" runs events that end a run or are written down; then=, which changes the state, and methods that '
             'need starting points need Python. Use on="threads".'
         )
+    refuse_comparisons(
+        "on a GPU", plan.model.switches, plan.choice.step, job.limits["max_step"], '; on="threads" locates it'
+    )
     if is_tables(job):
         check_tables(job)
     outside = None if is_tables(job) else program.opaque("run", "events", "start")
@@ -197,7 +201,7 @@ def _loaded(text: str):
     name = "gpu_" + hashlib.sha256(f"{__version__}{stamp}{text}".encode()).hexdigest()[:24]
     if name not in _modules:
         path = cachefolder.folder() / "gpu" / f"{name}.py"
-        kept = _placed(path, text)
+        kept = cachefolder.write_source(path, text)
         if kept:
             spec = importlib.util.spec_from_file_location(name, path)
             module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -214,20 +218,6 @@ def _loaded(text: str):
             notice(f"compiling for the GPU, once for {once} ...")
         _modules[name] = module
     return _modules[name].run
-
-
-def _placed(path: Path, text: str) -> bool:
-    """Put the source of a program where numba-cuda keeps its compiled form beside it; tell whether it is there."""
-    try:
-        cachefolder.refuse_shared(path.parent)
-        if path.read_bytes() == text.encode():
-            return True
-    except FileNotFoundError:
-        pass
-    except OSError as problem:
-        cachefolder.tell_unusable(problem)
-        return False
-    return cachefolder.write_plain(path, text.encode())
 
 
 def _groups(pieces: Iterable[tuple[int, int]], most: int) -> Iterator[list[tuple[int, int]]]:

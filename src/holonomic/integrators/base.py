@@ -94,6 +94,7 @@ class Integrator:
     errors_add_up: ClassVar[bool] = False  # errors add up to more than 10 rtol over many steps beside a vibration that lasts
     chosen_for: ClassVar[str] = "chosen by us"  # why it is chosen where the integrator is left open, in words
     recommended: ClassVar[bool] = False  # refusals name it as a way out; said by each class for itself
+    tableau: ClassVar[Any] = None  # of an explicit Runge-Kutta method, whose order conditions can be checked
     references: ClassVar[tuple[str, ...]] = ()  # keys of references.bib
 
     @property

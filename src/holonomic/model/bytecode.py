@@ -1,8 +1,9 @@
 """What the bytecode of a function says before it is run: what it reads outside itself, and whether it decides, remembers, or
 builds classes.
 
-Modules are read by attributes that stand in the code (`np.linalg.norm`); that is all that can be told of them. Code that
-looks things up by names it makes, imports, defines classes, or changes variables of others is not told at all.
+Modules are read by attributes that stand in the code (`np.linalg.norm`); that is all that can be told of them. Of a module that
+is handed on (`self.xp = np`) any name of the code may be read. Code that looks things up by names it makes, imports, defines
+classes, or changes variables of others is not told at all.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Reads:
     `changes`: whether the code may change objects, its own or others.
     """
 
+    names: set[str] = field(default_factory=set)  # all attributes that it may take of anything
     outside: dict[str, set[Chain]] = field(default_factory=dict)
     around: dict[str, set[Chain]] = field(default_factory=dict)
     refused: str | None = None
@@ -72,6 +74,8 @@ def reads(code: types.CodeType) -> Reads:
 
 
 def _collect(code: types.CodeType, free: set[str], found: Reads) -> None:
+    found.names.update(code.co_names)
+    found.names.update(name for each in code.co_consts if type(each) is tuple for name in each if type(name) is str)  # `match`
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE", "NOP")]
     for at, step in enumerate(steps):
         name = step.opname

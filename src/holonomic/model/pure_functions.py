@@ -22,7 +22,7 @@ import numpy as np
 
 # Values that cannot change, and lead to nothing else.
 PLAIN = frozenset(
-    {type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range}
+    {type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range, np.str_, np.bytes_}
     | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.number | np.bool_)}
 )
 

@@ -73,10 +73,12 @@ class Watch:
         self._classes: list[tuple[type, tuple, tuple, tuple]] = []
         self._opaque: list[tuple[Opaque, int]] = []  # called as they are, unless they were compiled
         self._instances: list[tuple[object, type, dict]] = []
+        self._modules: dict[int, tuple[types.ModuleType, set[str]]] = {}  # that are handed on, and names looked for in them
+        self._names: set[str] = set()  # that the functions may take of them
         self._seen: dict[int, object] = {}  # what has been followed; kept, so that no identity is given away anew
         self._waiting: list[object] = list(things)
         try:
-            while self._waiting:
+            while self._waiting or self._follow_modules():
                 self._follow(self._waiting.pop())
         except Unknown as found:
             self.unknown = str(found)
@@ -148,6 +150,10 @@ class Watch:
             self._opaque.append((thing, thing.version))
         elif kind is MadeFunction:
             self._waiting.append(thing.function)
+        elif kind is types.ModuleType:
+            if "__getattr__" in vars(thing) and thing is not np:
+                raise Unknown(f"the module {thing.__name__} as a value")
+            self._modules[id(thing)] = thing, set()
         elif kind is functools.partial:
             parts = (thing.func, thing.args, thing.keywords, thing.__dict__)
             self._partials.append((thing, parts))
@@ -171,6 +177,7 @@ class Watch:
         self._functions.append((function, function.__code__, *parts))
         self._waiting += parts
         read = reads(function.__code__)
+        self._names |= read.names
         own = _of_package(function.__globals__)  # of those, only what they were given is followed
         if read.refused is not None and not own:
             raise Unknown(read.refused)
@@ -210,7 +217,22 @@ class Watch:
                     self._waiting.append(place)
                     break
             else:
-                raise Unknown(f"the module {place.__name__} as a value")
+                self._waiting.append(place)
+
+    def _follow_modules(self) -> bool:
+        """Follow what the functions may take of modules that are handed on: `self.xp.sin`; tell whether that is anything new."""
+        for module, looked in self._modules.values():
+            names = self._names - looked
+            made = names & set(dir(np)) if names and module is np else ()  # some by its __getattr__
+            for name in names:
+                found = vars(module).get(name, _MISSING)
+                if found is _MISSING and name in made:
+                    raise Unknown(f"numpy.{name}")
+                self._bound.append((vars(module), name, found))
+                if found is not _MISSING:
+                    self._waiting.append(found)
+            looked |= self._names
+        return bool(self._waiting)
 
     def _follow_class(self, kind: type) -> None:
         """Note everything that a class of a class statement and those it inherits from say."""

@@ -87,8 +87,9 @@ class Resolver:
         """Return what a name stands for in an ensemble: member first, then time."""
         model, n = runs.plan.model, len(runs.t)
         p = self._with_built_in(param_names(np.repeat(runs._data, n, axis=0).T, model.places))
-        parts = (part.reshape(-1, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
-        s = runs.s.reshape(-1, runs.s.shape[-1]) if self.states else None
+        rows = len(runs) * n  # said: of a mechanism without joints λ has no columns to count them by
+        parts = (part.reshape(rows, part.shape[-1]) for part in (runs.q, runs.v, runs.a, runs.lam))
+        s = runs.s.reshape(rows, runs.s.shape[-1]) if self.states else None
         record = MechanismRecord(self, np.tile(runs.t, len(runs)), *parts, p, runs.inputs, s, runs.impact if runs.caught else None)
         record.shape = (len(runs), n)
         record.p_at_impact = self._with_built_in(param_names(runs._data.T, model.places))

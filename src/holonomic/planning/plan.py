@@ -39,7 +39,7 @@ from ..passage.branch_gap import room_of_misses
 from .choice import Choice
 from .fit import check_fit
 from .offered import along_multipliers, check_offered, check_traced, metric_of
-from .words import methods
+from .words import in_short, methods
 
 # what a kernel asks for by its status
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_SWITCHES: Fn.EVENTS, NEED_PASSAGE: Slot.PASSAGE}
@@ -391,16 +391,20 @@ class Plan:
     def why(self) -> str:
         """Say in plain words what runs and why, with the numbers of the run."""
         numbers = () if self.solution is None else self.solution.trail.reasons(self.solution)
-        return "\n".join([*methods(self), *numbers, *self.members])
+        return "\n".join([*methods(self, self._earlier), *numbers, *self.members])
 
     @property
     def tier(self) -> str:
         """As what the model runs: "code" compiled for all of it, "tables" of its elements, or "Python"."""
         return "Python" if self.model.interpreted else "code" if self.model.dense else "tables"
 
+    @property
+    def _earlier(self):
+        """Plans that ran before in the run that this is the plan of."""
+        return () if self.solution is None else self.solution.trail.earlier
+
     def __repr__(self) -> str:
-        c = self.choice
-        return f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}"
+        return in_short(self, self._earlier)
 
 
 def with_passage(slots):

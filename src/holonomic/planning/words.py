@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..errors import (
     MANY_CROSSINGS,
     NO_CONVERGENCE,
@@ -13,9 +16,38 @@ from ..errors import (
     TOO_MANY_STEPS,
 )
 
+Earlier = Sequence[tuple[Any, float]]  # plans that ran before, each with the time (s) at which the next one took over
+FEW = 3  # plans of a run that are told one by one; of more, the first and the last
 
-def methods(plan) -> list[str]:
-    """Say in plain words which methods run, and why those that were left open."""
+
+def methods(plan, earlier: Earlier = ()) -> list[str]:
+    """Say in plain words which methods run, why those that were left open, and which ran before."""
+    each = [_methods(one) for one, _ in earlier] + [_methods(plan)]
+    names = dict.fromkeys(name for one in each for name in one)
+    return [f"{name}: {_in_turn([one.get(name) for one in each], [t for _, t in earlier])}" for name in names]
+
+
+def in_short(plan, earlier: Earlier = ()) -> str:
+    """Return the names of the methods that run, and of those that ran before."""
+    choices = [*(one.choice for one, _ in earlier), plan.choice]
+    names = [f"{c.formulation!r} + {c.integrator!r} + {c.stabilization!r}" for c in choices]
+    return _in_turn(names, [t for _, t in earlier])
+
+
+def _in_turn(texts: Sequence[str | None], until: Sequence[float]) -> str:
+    """Join what was so one after the other, each but the last with the time to which it was."""
+    told = [
+        f"{'' if text is None else text} until t = {t:.6g} s"
+        for text, after, t in zip(texts, texts[1:], until, strict=False)
+        if text != after and text is not None
+    ]
+    if len(told) >= FEW:
+        told = [told[0], f"{len(told) - 1} more changes"]
+    return ", then ".join([*told, *([] if texts[-1] is None else [texts[-1]])])
+
+
+def _methods(plan) -> dict[str, str]:
+    """What runs, by the names of lines."""
     c, model = plan.choice, plan.model
     named = {
         "formulation": repr(c.formulation), "integrator": repr(c.integrator),
@@ -39,17 +71,12 @@ def methods(plan) -> list[str]:
         because["stabilization"] = "the formulation keeps the constraints itself"
         if "velocity" not in c.formulation.keeps:
             because["stabilization"] = "the formulation keeps positions; velocities miss by no more than a step's error"
-    lines = []
-    for role, text in named.items():
-        lines.append(f"{role}: {text}, {'as asked' if role in c.chosen else because[role]}")
+    lines = {role: f"{text}, {'as asked' if role in c.chosen else because[role]}" for role, text in named.items()}
     if plan.tier == "tables":
-        lines.append(f"model: tables of {model.system.contents}, nothing compiled for it")
+        lines["model"] = f"tables of {model.system.contents}, nothing compiled for it"
     if c.precision != "double":
-        lines.append(f"precision: {c.precision}, 31 digits; shown rounded, sol.exact has them")
-    if c.step is not None:
-        lines.append(f"step: {c.step:g}, fixed")
-    else:
-        lines.append("step: chosen by error, " + tolerance_of(c))
+        lines["precision"] = f"{c.precision}, 31 digits; shown rounded, sol.exact has them"
+    lines["step"] = f"{c.step:g}, fixed" if c.step is not None else "chosen by error, " + tolerance_of(c)
     return lines
 
 

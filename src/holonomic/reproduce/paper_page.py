@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -12,39 +11,8 @@ from .._version import __version__
 from ..study.table import Table
 from .paper import PaperTable
 from .paper_report import Entry, Report
-from .rules import HOLDS, NOT_THE_PRINT, BlowUp, Spread
-
-ROUNDOFF = 1e-12  # below this a printed number tells its magnitude alone
-DIGITS, DOUBLE, TENFOLD, FURTHER, ROUND, BLOWN, WRONG = (
-    "two digits", "factor 2", "factor 10", "further off", "roundoff or 0", "blow-up", "print wrong",
-)  # fmt: skip
-CLASSES = (DIGITS, DOUBLE, TENFOLD, FURTHER, ROUND, BLOWN, WRONG)
-
-
-def classify(entry: Entry) -> str:
-    """Return how close a number comes to the printed one.
-
-    A mantissa of two digits is rounded by up to 5 %, so within 5 % is two digits. Of an ensemble the median counts.
-    """
-    printed, ours = entry.printed, entry.ours
-    if entry.verdict == NOT_THE_PRINT:
-        return WRONG
-    if isinstance(printed, str):
-        return BLOWN if isinstance(ours, BlowUp) else FURTHER
-    ours = ours.median if isinstance(ours, Spread) else ours
-    if isinstance(ours, BlowUp | str):
-        return FURTHER
-    if printed == 0.0 or max(abs(printed), abs(ours)) < ROUNDOFF:
-        return ROUND
-    if abs(ours / printed - 1) <= 0.05:
-        return DIGITS
-    factor = max(abs(ours / printed), abs(printed / ours)) if ours * printed > 0 else float("inf")
-    return DOUBLE if factor <= 2 else TENFOLD if factor <= 10 else FURTHER
-
-
-def counted(entries: Sequence[Entry]) -> Counter[str]:
-    """Return how many printed numbers fall into each class."""
-    return Counter(classify(entry) for entry in entries if entry.said == "printed")
+from .printed import CLASSES, DIGITS, DOUBLE, FURTHER, TENFOLD, WRONG, counted
+from .rules import HOLDS, NOT_THE_PRINT
 
 
 def what_it_is(table: PaperTable, entries: Sequence[Entry]) -> str:
@@ -94,7 +62,8 @@ and one paper or one table is shown by `holonomic reproduce KEY [TABLE]`, with e
 printed numbers are met to two digits (within 5 %, by which a number of two digits may be rounded), how many within a factor of 2
 or 10, and what stands in the way of the others. *Roundoff or 0* are numbers below 1e-12 or printed as 0, of which the magnitude
 counts; *print wrong* are misprints and numbers that no reading of the text gives, each with a remark. *Further rules* are those
-on claims of the text, and on numbers that another program gave.
+on claims of the text, and on numbers that another program gave. That a rule holds does not say that a number is as in print: the
+line of each paper says both.
 
 In the tables below *printed* is what the paper prints, or what its text claims; *ours* is what came out here. Where a paper
 claims something in words alone ("unchanged", "of the same order"), the number in the rule is ours. Readings that the text

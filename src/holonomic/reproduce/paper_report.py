@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import HolonomicError
 from ..study.table import Table, show
 from .paper import Drawing, Paper, PaperTable, find, find_table
+from .printed import in_words
 from .rules import FAILS, HOLDS, NOT_TESTABLE, NOT_THE_PRINT, SHOWN, Spread, judge, rule_text
 
 
@@ -71,15 +72,15 @@ class Report(Sequence[Entry]):
         return [entry for entry in self if entry.verdict == FAILS]
 
     def summary(self) -> str:
-        """Return the counts and the time in one line."""
+        """Return in one line how many rules hold, how many printed numbers are met, and the time."""
         words = {
-            HOLDS: "hold", FAILS: "fail", NOT_THE_PRINT: "as recomputed where the print cannot be reproduced",
+            HOLDS: "rules hold", FAILS: "fail", NOT_THE_PRINT: "as recomputed where the print cannot be reproduced",
             NOT_TESTABLE: "not testable", SHOWN: "shown without a rule",
         }  # fmt: skip
         counts = {verdict: sum(entry.verdict == verdict for entry in self) for verdict in words}
         parts = [f"{len(self)} numbers"]
         parts += [f"{n} {words[verdict]}" for verdict, n in counts.items() if n or verdict in (HOLDS, FAILS)]
-        return f"{', '.join(parts)}; {self.seconds:.1f} s"
+        return "; ".join(part for part in (", ".join(parts), in_words(self.entries), f"{self.seconds:.1f} s") if part)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it."""

@@ -35,7 +35,7 @@ class Drift(Mapping):
     """
 
     def __init__(self, sol):
-        self._sol = sol
+        self._sol, self._handed = sol, {}
         model = sol.plan.model
         n, first = model.n_constraints, model.n_constraints + model.n_invariants
         self._labels: dict[str, tuple[Sequence[str], range]] = {}  # names, and which of them; large mechanisms make them on demand
@@ -53,6 +53,11 @@ class Drift(Mapping):
             self._columns[label] = row
 
     def __getitem__(self, level: str) -> np.ndarray:
+        if level not in self._handed:
+            self._handed[level] = self._values(level).copy()  # the reader's own
+        return self._handed[level]
+
+    def _values(self, level: str) -> np.ndarray:
         sol = self._sol
         if isinstance(level, str) and level in self._columns:
             return sol.trail.shaped(sampling.residuals(sol)[:, self._columns[level]])
@@ -100,7 +105,7 @@ class Drift(Mapping):
 
     def worst(self, level: str) -> Worst:
         """Largest absolute residual of one level, with the label of its row and its time."""
-        values = np.abs(self[level])
+        values = np.abs(self._values(level))
         if values.size == 0:
             return Worst(0.0, "", float("nan"))
         t = np.atleast_1d(self._sol.t)

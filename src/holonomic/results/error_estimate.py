@@ -46,7 +46,7 @@ class ErrorEstimate:
     """
 
     def __init__(self, sol: Solution, companion: Solution, rows: np.ndarray, share: float):
-        self._sol, self.companion, self._rows, self._share = sol, companion, rows, share
+        self._sol, self.companion, self._rows, self._share = sol.as_written, companion.as_written, rows, share
 
     def of(self, read: Callable[[Solution], np.ndarray]) -> np.ndarray:
         """Return the error of what `read` gives of a solution, time first."""

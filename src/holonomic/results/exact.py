@@ -52,6 +52,7 @@ class Exact:
             )
         t, x, k = record.whole()
         self._rows, self._evaluate = (t, x), record.evaluate
+        t, x, k = (part.copy() for part in (t, x, k))  # what is handed out is the reader's
         self.t = _pairs(t)
         self.q, self.v = _pairs(x[:, : model.nq]), _pairs(x[:, model.nq : model.nq + model.nv])
         self.a, self.lam = _pairs(k[:, : model.nv]), _pairs(k[:, model.nv :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """What a `Solution` can be turned into. Each way is imported when it is taken."""
+    """What a `Solution` can be turned into, as the run left it. Each way is imported when it is taken."""
+
+    as_written: Any
+
+    def _as_written(self, others: Sequence) -> list:
+        return [each.as_written if isinstance(each, Exports) else each for each in (self, *others)]
 
     def plot(
         self,
@@ -46,7 +51,7 @@ class Exports:
         """
         from ..view.plot import plot
 
-        return plot(self, names, ax=ax, style=style, points=points, **line)
+        return plot(self.as_written, names, ax=ax, style=style, points=points, **line)
 
     def phase(
         self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line
@@ -54,7 +59,7 @@ class Exports:
         """Plot a coordinate's velocity over it, or a second quantity over the first."""
         from ..view.plot import phase
 
-        return phase(self, names, ax=ax, style=style, points=points, **line)
+        return phase(self.as_written, names, ax=ax, style=style, points=points, **line)
 
     def view(self, *others: Solution, **options):
         """Show the run moving, on a page in the browser or in the notebook; others lie over it.
@@ -65,7 +70,7 @@ class Exports:
         """
         from ..view import view
 
-        return view([self, *others], **options)
+        return view(self._as_written(others), **options)
 
     def animate(self, path: str | Path, *others: Solution, **options) -> Path:
         """Write a film of the run: .gif, or .mp4, which needs ffmpeg. Others lie over it.
@@ -82,13 +87,13 @@ class Exports:
         """
         from ..view import animate
 
-        return animate([self, *others], path, **options)
+        return animate(self._as_written(others), path, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the run to a NetCDF-3 file: arrays, labels, events, and what ran. `load` reads it again."""
         from .saving import save
 
-        save(self, path)
+        save(self.as_written, path)
 
     @staticmethod
     def load(path: str | Path) -> Solution:
@@ -104,7 +109,7 @@ class Exports:
         """
         from .tables import to_xarray
 
-        return to_xarray(self)
+        return to_xarray(self.as_written)
 
     def to_dataframe(self, *names: str):
         """Return a pandas DataFrame: one row per time, one column per component.
@@ -117,10 +122,10 @@ class Exports:
         """
         from .tables import to_dataframe
 
-        return to_dataframe(self, names)
+        return to_dataframe(self.as_written, names)
 
     def to_csv(self, path: str | Path, *names: str) -> None:
         """Write the table of `to_dataframe` as comma-separated text, every digit kept: `sol.to_csv("A.csv", "A.force")`."""
         from .tables import to_csv
 
-        to_csv(self, path, names)
+        to_csv(self.as_written, path, names)

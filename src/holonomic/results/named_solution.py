@@ -17,7 +17,7 @@ from .states import Energy
 
 def _array(name: str) -> Any:
     """One of the arrays of a solution, where it was kept."""
-    return property(lambda self: self._kept(name), doc=f"`Solution.{name}`, where it was kept.")
+    return property(lambda self: self._hand_out(name, lambda: self._kept(name)), doc=f"`Solution.{name}`, where it was kept.")
 
 
 class NamedSolution(Solution):
@@ -40,7 +40,7 @@ class NamedSolution(Solution):
     @property
     def t(self) -> np.ndarray:
         """Times at which quantities were kept, s."""
-        return self.rows.shelf.times()
+        return self._hand_out("t", self.rows.shelf.times)
 
     def _kept(self, name: str) -> np.ndarray:
         if name not in self.rows.shelf.shapes:
@@ -87,7 +87,8 @@ class NamedSolution(Solution):
     def __getitem__(self, name: str) -> Any:
         """Return what was kept by this name; time first."""
         if (name in self.rows and not is_both(self, name)) or self._whole is None:
-            return self.rows.read(name)
+            found = self.rows.read(name)
+            return self._hand_out(("name", name), lambda: found) if isinstance(found, np.ndarray) else found
         return self._whole[name]
 
     def save(self, path) -> None:

@@ -40,11 +40,11 @@ class Provenance:
     on : str
         Where: "threads" of this process, "cuda", an "executor" or "dask"; other machines than this one are not described.
     formulation, integrator, stabilization : str
-        What ran; where methods changed on the way, what was running at the end.
+        What ran; where methods changed on the way, what was running at the end, and `changes` has what ran before.
     tolerances : mapping
         rtol, atol, step, constraint_tol.
     changes : tuple of str
-        Changes of methods on the way, in words.
+        Where methods changed on the way: all that ran, each with the time from which it did, in words.
     processor, level, platform : str
         Name of the processor, level of its instructions with or without FMA, and the operating system.
     date : str
@@ -79,10 +79,11 @@ class Provenance:
     def __repr__(self) -> str:
         others = ", ".join(f"{name} {version}" for name, version in self.versions.items() if name != "holonomic")
         given = ", ".join(f"{name} {_short(value)}" for name, value in self.tolerances.items() if value is not None)
+        at_end = " at the end" if self.changes else ""
         lines = {
             "holonomic": f"{self.versions['holonomic']}, kernels {self.kernels}", "with": others,
             "model": f"{self.tier}, on {self.on}, {self.model}",
-            "methods": f"{self.formulation} + {self.integrator} + {self.stabilization}", "tolerances": given,
+            "methods": f"{self.formulation} + {self.integrator} + {self.stabilization}{at_end}", "tolerances": given,
             "processor": f"{self.processor}, {self.level}", "platform": self.platform,
         }  # fmt: skip
         told = [f"  {name:<10}  {text}" for name, text in lines.items() if text]
@@ -125,8 +126,7 @@ def tolerances(plan) -> dict[str, Any]:
 def provenance(sol: Solution) -> Provenance:
     """Return where the numbers of a run come from; a loaded run brings it along."""
     story = sol.trail.story
-    told = () if story is None else tuple(
-        f"at t = {change.t:.6g} to {change.choice.formulation!r} + {change.choice.integrator!r} + {change.choice.stabilization!r}"
-        for change in story.changes
-    )  # fmt: skip
+    earlier, changes = sol.trail.earlier, () if story is None else story.changes
+    ran = [(sol.trail.first[0], plan.choice) for plan, _ in earlier[:1]] + [(change.t, change.choice) for change in changes]
+    told = tuple(f"from t = {t:.6g} s: {c.formulation!r} + {c.integrator!r} + {c.stabilization!r}" for t, c in ran)
     return provenance_of(sol.trail.plan, sol.trail.when, told)

@@ -31,7 +31,7 @@ def facts(sol) -> dict[str, Any]:
     plan, begin = sol.plan, sol.trail.begin
     return {
         "plan": repr(plan),
-        "summary": "\n".join([*methods(plan), *changes(sol)]),
+        "summary": "\n".join([*methods(plan, sol.trail.earlier), *changes(sol)]),
         "tolerances": tolerances(plan),
         "pulls": plan.choice.stabilization.acts == "step" and plan.model.n_lam + plan.n_position > 0,
         "versions": {name: versions()[name] for name in ("holonomic", "llvmlite", "numpy")},

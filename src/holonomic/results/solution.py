@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +28,25 @@ if TYPE_CHECKING:
     from .provenance import Provenance
 
 
+if TYPE_CHECKING:
+    handed_out = property
+else:
+
+    def handed_out(compute):
+        """Make a property whose arrays are the reader's: made once, and what is written into them changes nothing else."""
+
+        @functools.wraps(compute)
+        def read(self):
+            return self._hand_out(compute.__name__, lambda: compute(self))
+
+        return property(read)
+
+
 class Solution(Exports):
     """What a run computed. Time is the first axis of every array.
+
+    Arrays are yours: what you write into `sol.q` stays there, and changes neither `sol(t)` nor anything else that follows from the
+    run, copies and files among it. Each array is copied when it is first asked for. `sol.as_written` has them as the run left them.
 
     `sol(t)` is a Solution at other times, on the constraints like the recorded ones. `sol[name]` is a named
     output, a coordinate, or the multiplier of a constraint. `print(sol)` says what ran and why.
@@ -47,9 +67,12 @@ class Solution(Exports):
 
     trail: Trail  # what the run left behind: what everything here is read from
     ended: str  #: "end", "interrupted", "failed", or the name of the event that ended the run
+    _copies = True  # arrays that it hands out
 
-    def __init__(self, trail: Trail, ended: str):
+    def __init__(self, trail: Trail, ended: str, copies: bool = True):
         self.trail, self.ended = trail, ended
+        if not copies:
+            self._copies = False
 
     @classmethod
     def from_run(cls, run, plan, begin, ended: str) -> Solution:
@@ -80,31 +103,52 @@ class Solution(Exports):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state.pop("plan", None)  # it tells of this very solution, and is made anew
+        for name in ("plan", "as_written", "drift", "_handed"):  # they tell of this very solution, and are made anew
+            state.pop(name, None)
         return state
+
+    def _hand_out(self, name: Any, compute: Callable[[], Any]) -> Any:
+        """Return what was handed out by this name before, or a copy of what is computed now."""
+        if not self._copies:
+            found = compute()
+            if isinstance(found, np.ndarray):
+                found = found.view()
+                found.flags.writeable = False
+            return found
+        handed = self.__dict__.setdefault("_handed", {})
+        if name not in handed:
+            handed[name] = copy.deepcopy(compute())
+        return handed[name]
+
+    @cached_property
+    def as_written(self) -> Solution:
+        """This solution without what was written into arrays that it handed out; its own are those of the run, to be read only."""
+        if not self._copies:
+            return self
+        return type(self)(self.trail, self.ended, copies=False)
 
     @property
     def source(self) -> Solution:
         """The run itself, also where this is a part of it at other times."""
         return self if self.trail.parent is None else self.trail.parent
 
-    @property
+    @handed_out
     def t(self) -> np.ndarray:
         """Times, s."""
         return self.trail.shaped(self.trail.arrays[0])
 
-    @property
+    @handed_out
     def q(self) -> np.ndarray:
         """Positions, (time, coordinate)."""
         return self.trail.shaped(self.trail.arrays[1][:, : self.plan.model.nc])
 
-    @property
+    @handed_out
     def s(self) -> np.ndarray:
         """States beside positions and velocities, (time, state)."""
         model = self.plan.model
         return self.trail.shaped(self.trail.arrays[1][:, model.nc : model.nc + model.ns])
 
-    @property
+    @handed_out
     def w(self) -> np.ndarray:
         """Algebraic variables, (time, variable)."""
         return self.trail.shaped(sampling.algebraic_variables(self))
@@ -121,7 +165,7 @@ class Solution(Exports):
                 f"sol.{name} belongs to a Dae of order {level + 1} or more. A System has q and v, an Ode y."
             )
         n = model.nq // order_of(model)
-        return self.trail.shaped(self.trail.arrays[1][:, level * n : (level + 1) * n])
+        return self._hand_out(name, lambda: self.trail.shaped(self.trail.arrays[1][:, level * n : (level + 1) * n]))
 
     @property
     def x(self) -> np.ndarray:
@@ -138,18 +182,18 @@ class Solution(Exports):
         """x'' of a Dae of order 3."""
         return self._part("ddx")
 
-    @property
+    @handed_out
     def v(self) -> np.ndarray:
         """Velocities, (time, coordinate)."""
         nq, nv = self.plan.model.nq, self.plan.model.nv
         return self.trail.shaped(self.trail.arrays[1][:, nq : nq + nv])
 
-    @property
+    @handed_out
     def a(self) -> np.ndarray:
         """Accelerations v', (time, coordinate)."""
         return self.trail.shaped(self.trail.arrays[2][:, : self.plan.model.nv])
 
-    @property
+    @handed_out
     def lam(self) -> np.ndarray:
         """Multipliers λ(q, v), (time, row): constraints, then nonholonomic ones, redundant rows included.
 
@@ -157,7 +201,7 @@ class Solution(Exports):
         """
         return self.trail.shaped(sampling.multipliers(self))
 
-    @property
+    @handed_out
     def unknowns(self) -> dict[str, np.ndarray]:
         """What the formulation itself solved for beside q and v, by name: "lam" (its own λ), "mu", "tau"; empty if nothing."""
         return {name: self.trail.shaped(values) for name, values in sampling.unknowns(self).items()}
@@ -176,7 +220,7 @@ class Solution(Exports):
             return self.trail.parent.span
         return self.trail.first[0], self.trail.final[0]
 
-    @property
+    @handed_out
     def end(self) -> State:
         """The last state; the start of the next run."""
         t, x, k = self.trail.final
@@ -229,17 +273,17 @@ class Solution(Exports):
             hold_beside_states(fine, self, there, join)
         return fine
 
-    @property
+    @handed_out
     def events(self) -> dict[str, EventLog]:
         """Where each event happened, by name."""
         return quantities.event_logs(self)
 
-    @property
+    @handed_out
     def switches(self) -> dict[str, SwitchLog]:
         """When each comparison of the system's functions changed, by name; files do not have it."""
         return switch_logs(self.source)
 
-    @property
+    @handed_out
     def controls(self) -> dict[str, Samples]:
         """What each controller measured and answered, by name; files do not have it."""
         controls = self.source.trail.controls
@@ -250,7 +294,7 @@ class Solution(Exports):
         """Estimated global errors along a run with error=True: `error.q`, `.v`, `.lam`, `.digits`; else None, as in files."""
         return self.trail.known.get("error")
 
-    @property
+    @handed_out
     def stats(self) -> dict[str, Any]:
         """Counters of the run."""
         return quantities.counters(self)
@@ -268,7 +312,7 @@ class Solution(Exports):
         stopped = self.source.trail.stopped
         return stopped[0] if stopped else ""
 
-    @property
+    @handed_out
     def reactions(self) -> np.ndarray:
         """-Gᵀλ, (time, nv): the force that all constraints together exert on the system.
 
@@ -284,9 +328,9 @@ class Solution(Exports):
         label : str
             A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
         """
-        return self.trail.shaped(quantities.reaction(self, label))
+        return self._hand_out(("reaction", label), lambda: self.trail.shaped(quantities.reaction(self, label)))
 
-    @property
+    @handed_out
     def impulses(self) -> np.ndarray:
         """-GᵀΛ, (nv,): the impulse that all constraints together gave the system at a start with initial="impact"; N s, N m s.
 
@@ -296,14 +340,14 @@ class Solution(Exports):
 
     def impulse(self, label: str) -> np.ndarray:
         """-GᵀΛ of one constraint alone, (nv,), at a start with initial="impact"; labels are those of `reaction`."""
-        return quantities.impulse(self, label)
+        return self._hand_out(("impulse", label), lambda: quantities.impulse(self, label))
 
-    @property
+    @cached_property
     def drift(self) -> Drift:
         """Residuals of the constraints by level, and of the invariants by name."""
-        return Drift(self)
+        return Drift(self.as_written)
 
-    @property
+    @handed_out
     def energy(self) -> Energy:
         """Kinetic, potential and total energy of a System; J."""
         if self.plan.model.is_ode:
@@ -313,7 +357,7 @@ class Solution(Exports):
         kinetic, potential = sampling.energies(self).T
         return Energy(*(self.trail.shaped(part) for part in (kinetic, potential, kinetic + potential)))
 
-    @property
+    @handed_out
     def energy_error(self) -> np.ndarray:
         """Change of the total energy since the beginning, relative to the energy that moves.
 
@@ -328,7 +372,8 @@ class Solution(Exports):
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a named output, coordinate, state or algebraic variable, or the multiplier of a constraint; time first."""
-        return quantities.named(self, name)
+        found = quantities.named(self.as_written, name)
+        return self._hand_out(("name", name), lambda: found) if isinstance(found, np.ndarray) else found
 
     def __repr__(self) -> str:
         return report.as_text(self)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,6 +175,14 @@ class Trail:
         if len(t) and (self.steps_kept or self.parent is not None):
             return float(t[-1]), x[-1], k[-1]
         return self.stop
+
+    @property
+    def earlier(self) -> list[tuple[Any, float]]:
+        """Plans that ran before the last one, each with the time (s) at which another one took over."""
+        if self.parent is not None:
+            return self.parent.trail.earlier
+        known = [(part.trail.plan, float(part.trail.start[0])) for part in self.parts]
+        return [(one, t) for (one, since), (other, t) in pairwise(known) if since != t and one.choice != other.choice]
 
     @property
     def bytes_of_steps(self) -> int:

@@ -130,7 +130,7 @@ def _name_redundant(model, t, q, v, data, count: int) -> None:
     looks = known is None and model.has_terms and (gone is None or model.n_lam <= 10 * DENSE)
     G = terms(model, t, q, v, data)[2] if looks else np.zeros((0, 0))
     if len(G) and np.linalg.norm(G, axis=1).min() > NOTHING:
-        order, rank = rank_by_rows(G)[1], model.n_lam - count
+        rank, order = rank_by_rows(G)
         known = redundant_rows(model.row_labels, G, tuple(sorted(int(row) for row in order[:rank])))
         model.note_redundancy(data, known)
     if known is not None:

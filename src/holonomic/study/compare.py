@@ -227,7 +227,7 @@ def compare(
     rtol : float or list of float, optional
         Tolerances for runs with error control. With `step`, too, both kinds of runs are made.
     atol : float, optional
-        Absolute tolerance; rtol / 1000 if not given, as in simulate's defaults.
+        Absolute tolerance, as in `simulate`: each row is the run that it makes.
     repeat : int
         How often a run shorter than two seconds is timed; the shortest counts. Compiling is never timed.
     *positional, **given
@@ -313,9 +313,7 @@ def measured(
     }  # fmt: skip
     options = {**start, **size, "formulation": formulation, "integrator": integrator}
     options |= {"stabilization": stabilization, "progress": False}
-    if "rtol" in size:
-        options["atol"] = size["rtol"] / 1000 if atol is None else atol
-    elif atol is not None and "step" not in size:
+    if atol is not None and "step" not in size:
         options["atol"] = atol
     try:
         sol, seconds = timed(what, options, repeat, clock)

@@ -53,6 +53,19 @@ class Fit:
         return cls(steps, sizes, used, float(order))
 
     @property
+    def steepest(self) -> float:
+        """The largest slope over three neighbouring points: those to both sides have other terms, or roundoff, among them.
+
+        Where no three lie side by side above roundoff, `order`.
+        """
+        good = self.used & np.isfinite(self.sizes)
+        slopes = [self._slope(slice(i, i + 3)) for i in range(len(good) - 2) if good[i : i + 3].all()]
+        return max(slopes, default=self.order)
+
+    def _slope(self, where) -> float:
+        return float(np.polyfit(np.log(self.steps[where]), np.log(self.sizes[where]), 1)[0])
+
+    @property
     def exact(self) -> bool:
         """True where every point is at roundoff."""
         return not self.used.any()
@@ -74,7 +87,15 @@ class ObservedOrder:
     @property
     def order(self) -> float:
         """Order of the worst of the state's levels."""
-        return min((self.error[name].order for name in ("q", "v", "y") if name in self.error), key=_nan_first)
+        return min((fit.order for fit in self._of_state()), key=_nan_first)
+
+    @property
+    def steepest(self) -> float:
+        """The order that the best three neighbouring steps show, of the worst of the state's levels."""
+        return min((fit.steepest for fit in self._of_state()), key=_nan_first)
+
+    def _of_state(self) -> list[Fit]:
+        return [self.error[name] for name in ("q", "v", "y") if name in self.error]
 
     def __repr__(self) -> str:
         fits = {f"error of {name}": fit for name, fit in self.error.items()}

@@ -52,7 +52,7 @@ def work_precision(
 
     Parameters
     ----------
-    system, t_end, integrator, stabilization, formulation, atol, repeat
+    system, t_end, integrator, stabilization, formulation, repeat
         As in `compare`. Several problems or mechanisms, in a sequence or by name in a mapping, make a study of all of them.
     rtol : sequence of float
         Tolerances for integrators with error control, 1e-3 to 1e-10.
@@ -60,6 +60,8 @@ def work_precision(
         Steps for integrators without, seconds.
     steps : sequence of int
         The same as numbers of equal steps over the interval, which suit problems of different lengths.
+    atol : float, optional
+        Absolute tolerance of all runs with error control; a thousandth of each one's rtol if not given.
     starts : int
         How many starts: the given one, and others around it.
     spread : float
@@ -166,7 +168,8 @@ def run_job(job: StudyRun, choices, clock: Callable[[], float]) -> tuple[Truth, 
     rows = []
     for methods in itertools.product(*choices):
         for size in _sizes(methods[1], job.tolerances, job.steps) or [{}]:
-            row = measured(job.what, truth, job.start, *methods, size, job.atol, job.repeat, clock)
+            atol = size["rtol"] / 1000 if job.atol is None and "rtol" in size else job.atol
+            row = measured(job.what, truth, job.start, *methods, size, atol, job.repeat, clock)
             said = {name: getattr(row, name) for name in Row.__dataclass_fields__}
             kept = {"solution": row.solution if job.number == 0 else None, "problem": job.name, "start": job.number}
             rows.append(Measured(**said | kept))

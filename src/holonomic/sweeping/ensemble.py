@@ -122,9 +122,10 @@ class NoSuchMember(BadArgument, IndexError):
 class Ensemble:
     """What many runs computed: arrays with the member as first axis, time as second.
 
-    `runs[3]` is one member, read as a Solution is; `for run in runs` goes through all. Values that were kept in a store
-    are read when asked for. `failed` says which members stopped, `changed` which changed methods on the way, `noted` what
-    `simulate` would have warned of. The reducers (`mean`, `std`, `extremes`, `quantiles`) never hold all of them.
+    `runs[3]` is one member, read as a Solution is; `for run in runs` goes through all. Values that were kept in a store are
+    read when asked for. Those in memory are not copied: copy an array before you write into it. `failed` says which members
+    stopped, `changed` which changed methods on the way, `noted` what `simulate` would have warned of. The reducers (`mean`,
+    `std`, `extremes`, `quantiles`) never hold all of them.
     """
 
     def __init__(self, job: Job, source: Source, log: MembersLog):
@@ -177,37 +178,37 @@ class Ensemble:
     @property
     def q(self) -> np.ndarray:
         """Positions, (member, time, coordinate); NaN where a member had stopped."""
-        return self.source.values("q")
+        return self.source.array("q")
 
     @property
     def s(self) -> np.ndarray:
         """States, (member, time, state)."""
-        return self.source.values("s")
+        return self.source.array("s")
 
     @property
     def w(self) -> np.ndarray:
         """Algebraic variables, (member, time, variable)."""
-        return self.source.values("w")
+        return self.source.array("w")
 
     @property
     def y(self) -> np.ndarray:
         """States of an Ode, (member, time, component); algebraic unknowns of a Dae, (member, time, row)."""
-        return self.source.values("y")
+        return self.source.array("y")
 
     @property
     def v(self) -> np.ndarray:
         """Velocities, (member, time, coordinate)."""
-        return self.source.values("v")
+        return self.source.array("v")
 
     @property
     def a(self) -> np.ndarray:
         """Accelerations."""
-        return self.source.values("a")
+        return self.source.array("a")
 
     @property
     def lam(self) -> np.ndarray:
         """Multipliers (y of a Dae), (member, time, row)."""
-        return self.source.values("lam")
+        return self.source.array("lam")
 
     @property
     def impulses(self) -> np.ndarray:

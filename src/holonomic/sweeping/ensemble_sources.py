@@ -29,6 +29,10 @@ class Source:
         """Return a quantity of one member, with an axis of length 1 for it."""
         raise NotImplementedError(f"{type(self).__name__} does not say how one member is read")
 
+    def array(self, name: str, m: int | None = None) -> np.ndarray:
+        """Return q, v, a, ... of all members, or of one with an axis of length 1, also where something else has that name."""
+        return self.values(name) if m is None else self.of_member(name, m)
+
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         """Yield (first, last, values) for stretches of members that together are all."""
         raise NotImplementedError(f"{type(self).__name__} does not say how members are gone through")
@@ -73,8 +77,14 @@ class Whole(Source):
     def values(self, name: str):
         return self._all[name]
 
+    def _of_one(self, m: int) -> Quantities:
+        return Quantities(self.job, m, m + 1, self.x[m : m + 1], self.k[m : m + 1])
+
     def of_member(self, name: str, m: int):
-        return Quantities(self.job, m, m + 1, self.x[m : m + 1], self.k[m : m + 1])[name]
+        return self._of_one(m)[name]
+
+    def array(self, name: str, m: int | None = None) -> np.ndarray:
+        return getattr(self._all if m is None else self._of_one(m), name)
 
     def stretches(self, name: str) -> Iterator[tuple[int, int, np.ndarray]]:
         for first in range(0, self.job.count, STRETCH):

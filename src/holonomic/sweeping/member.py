@@ -60,7 +60,7 @@ class Member:
 
     def __getattr__(self, name: str):
         if name in ("q", "v", "a", "lam", "y", "s", "w"):
-            return self[name]
+            return self._runs.source.array(name, self.number)[0]
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(

@@ -171,9 +171,15 @@ class Quantities:
                 return part, attribute
         return None
 
+    def has_own(self, name: str) -> bool:
+        """Whether something of the user's has a name: a coordinate "v" or a spring "s" comes before the array."""
+        model = self.model
+        own = name in model.coordinates or name in model.output_shapes or model.extras.rows(name) is not None
+        return own or self._of_mechanism(name) is not None
+
     def __getitem__(self, name: str):
         model = self.model
-        if name in ARRAYS and not (name in model.coordinates or name in model.output_shapes):
+        if name in ARRAYS and not self.has_own(name):
             return getattr(self, name)
         named = self._of_mechanism(name)
         if named is not None:

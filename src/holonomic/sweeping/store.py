@@ -12,6 +12,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,14 @@ from .store_files import (
     seal,
     sealed,
     stamp,
+    tidy,
     unsealed,
 )
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
 TOLD = ("why", "changes", "notes")  # of single members, in the journal
 ATTRIBUTE = "holonomic"
+STORED = ("q", "v", "a", "s", "w")  # arrays of a group that are read as they are
 
 
 class Store:
@@ -77,6 +80,7 @@ class Store:
         refuse_other(f"store={str(self.path)!r}", known["identity"], json.loads(json.dumps(ours)), "another store")
         self._held = lock(self.path)
         try:
+            tidy(self.path)
             fill = mend(self.path, known)
             self.group = self.zarr.open_group(str(self.path), mode="r+")
             if fill:
@@ -243,14 +247,35 @@ class Stored(Source):
             if name not in job.wanted:
                 raise not_kept(name, job.wanted)
             return group[name][first:last]
-        if name in ("q", "v", "a", "s", "w") and name in group:
-            return group[name][first:last]
+        if name in STORED and not self._nothing.has_own(name):
+            return self._read_array(name, first, last)
+        return self._quantities(first, last)[name]
+
+    def _read_array(self, name: str, first: int, last: int) -> np.ndarray:
+        group = self.store.group
+        return group[name][first:last] if name in STORED and name in group else getattr(self._quantities(first, last), name)
+
+    def _quantities(self, first: int, last: int) -> Quantities:
+        group, job = self.store.group, self.job
         nothing = np.zeros((last - first, len(job.save_t), 0))  # an Ode has no k
         x, k = (
             np.concatenate([nothing, *(group[part][first:last] for part, (of, _) in parts(job).items() if of == which)], axis=2)
             for which in ("x", "k")
         )
-        return Quantities(job, first, last, x, k)[name]
+        return Quantities(job, first, last, x, k)
+
+    @cached_property
+    def _nothing(self) -> Quantities:
+        """What could be read of no member: what names mean."""
+        empty = (np.zeros((0, *self.job.shape[:2])), np.zeros((0, self.job.shape[0], self.job.shape[2])))
+        return Quantities(self.job, 0, 0, *empty)
+
+    def array(self, name: str, m: int | None = None) -> np.ndarray:
+        if self.job.wanted is not None:
+            return super().array(name, m)
+        if m is not None:
+            return self._read_array(name, m, m + 1)
+        return np.concatenate([self._read_array(name, first, last) for first, last in self.job.pieces()])
 
     def values(self, name: str):
         """All members, in memory."""
@@ -269,8 +294,7 @@ class Stored(Source):
     def names(self) -> list[str]:
         if self.job.wanted is not None:
             return list(self.job.wanted)
-        empty = (np.zeros((0, *self.job.shape[:2])), np.zeros((0, self.job.shape[0], self.job.shape[2])))
-        return Quantities(self.job, 0, 0, *empty).names()
+        return self._nothing.names()
 
     def provenance(self) -> dict[str, Any] | None:
         """As it was when the store was made."""

@@ -13,19 +13,21 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import IO, Any
 
 from .._version import __version__
 from ..errors import BadArgument, HolonomicError
-from ..files import holds_something, writable, write_bytes
+from ..files import DRAFT, holds_something, writable, write_bytes
 from ..notices import notice
 from ..results.identity import hashed, of_equations, of_events
 from .job import Job
 
 RECORDS = Path("status", "journal")
 METADATA = "zarr.json"
+PARTIAL = re.compile(r".+\.[0-9a-f]{32}\.partial")  # as Zarr calls what it has not written to the end
 
 
 def is_founded(path: Path) -> bool:
@@ -62,6 +64,13 @@ def begin(path: Path) -> IO[str]:
         elif each != path / RECORDS / "lock":
             each.unlink()
     return held
+
+
+def tidy(path: Path) -> None:
+    """Remove what a killed process had half written, of ours and of Zarr's; whoever calls has the lock."""
+    for each in path.rglob("*"):
+        if (DRAFT.fullmatch(each.name) or PARTIAL.fullmatch(each.name)) and each.is_file() and not each.is_symlink():
+            each.unlink(missing_ok=True)
 
 
 def seal(path: Path, identity: dict[str, Any]) -> None:

@@ -27,12 +27,13 @@ from ..stabilizations.base import Stabilization
 from ..stabilizations.projection import Projection
 from ..starting.initial import terms
 from ..study.order import EPS, ROUNDOFF, drift_sizes, observed_order
+from .order_conditions import missed_condition
 
 SLACK = 0.2  # by how much an observed order may stay below the declared one
-SPREAD = (1.0, 1.5, 2.0)  # numbers of steps, in multiples of the smallest
+SPREAD = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # numbers of steps, in multiples of the smallest; three neighbours show the order
 
-# Smallest number of steps on the interval, by order: small enough for the error to stay above roundoff, large
-# enough for its leading term to rule.
+# Smallest number of steps on the interval, by order: small enough for the error of twice as many to stay above roundoff. Where
+# the leading term does not rule there yet, as with other coefficients of the same order, it does with more steps.
 COARSEST = {
     "pendulum-a01": (100, 40, 30, 96, 16, 14, 12, 12),
     "moving-pendulum": (100, 40, 30, 96, 16, 24, 16, 20),
@@ -105,7 +106,8 @@ def _more(problem: Problem, order: int) -> int:
 def check_integrator(integrator, *, formulation="auto") -> None:
     """Check that an integrator has the order it declares and works wherever an integrator must.
 
-    Order on a System, on a rheonomic one and on an Ode, without stabilization and with `Projection`; equal
+    The order conditions, where there is a tableau. Order on a System, on a rheonomic one and on an Ode, without stabilization and
+    with `Projection`: seven step sizes are tried, and the three neighbouring ones that show the highest order count. Equal
     runs give equal bits; running back returns to the start; a state inside a step is as good as one at its
     end; error control follows rtol if the integrator is `adaptive`, and is refused if it is not.
 
@@ -121,6 +123,8 @@ def check_integrator(integrator, *, formulation="auto") -> None:
     order, adaptive = integrator.order, integrator.adaptive
     _require(isinstance(order, int) and order >= 1, f"{name} must declare order, a number, not {order!r}")
     _require(isinstance(adaptive, bool), f"{name} must declare adaptive, True or False, not {adaptive!r}")
+    missed = "" if integrator.tableau is None else missed_condition(integrator.tableau, order)
+    _require(not missed, f"{name} declares order {order}, but {missed}")
     lowered = integrator.lower()
     estimates = lowered.errors
     multistep = order > 2 and (lowered.starting_points > 0 or lowered.steers)
@@ -135,13 +139,13 @@ def check_integrator(integrator, *, formulation="auto") -> None:
         for stabilization in (None, Projection()):
             study = observed_order(problem, integrator, stabilization, steps, **options)
             _require(
-                study.order >= order - SLACK,
-                f"{name} declares order {order}, but shows {study.order:.2f} on {problem.title!r}:\n{study}",
+                study.steepest >= order - SLACK,
+                f"{name} declares order {order}, but shows {study.steepest:.2f} at best on {problem.title!r}:\n{study}",
             )
-        run = {**with_it, "stabilization": Projection(), "step": steps[-1]}
+        run = {**with_it, "stabilization": Projection(), "step": steps[2]}
         _check_deterministic(name, problem, run)
         _check_backward(name, problem, run)
-        _check_inside(name, problem, run)
+        _check_inside(name, problem, run, None if integrator.tableau is None else integrator.tableau.dense_order)
         _check_error_control(name, problem, integrator.adaptive, with_it, order)
 
 
@@ -170,14 +174,14 @@ def check_stabilization(stabilization) -> None:
         for problem in _problems(order)[: 3 if on_ode else 2]:
             study = observed_order(problem, integrator, stabilization, _steps(problem, order))
             _require(
-                study.order >= order - SLACK,
-                f"{name} lowers the order of {integrator!r} from {order} to {study.order:.2f} on "
+                study.steepest >= order - SLACK,
+                f"{name} lowers the order of {integrator!r} from {order} to {study.steepest:.2f} on "
                 f"{problem.title!r}:\n{study}",
             )
     for integrator in (Euler(), Midpoint(), RK4()):
         _check_drift(name, stabilization, integrator)
     for problem in _problems(4)[: 3 if on_ode else 2]:
-        run = {"integrator": RK4(), "stabilization": stabilization, "step": _steps(problem, 4)[-1]}
+        run = {"integrator": RK4(), "stabilization": stabilization, "step": _steps(problem, 4)[2]}
         _check_deterministic(name, problem, run)
         _check_backward(name, problem, run)
         _check_error_control(name, problem, True, {"integrator": DOP853(), "stabilization": stabilization})
@@ -322,17 +326,28 @@ def _check_backward(name: str, problem: Problem, run: dict) -> None:
     )
 
 
-def _check_inside(name: str, problem: Problem, run: dict) -> None:
-    """States between two steps must not be much worse than those at their ends."""
+def _check_inside(name: str, problem: Problem, run: dict, dense_order: int | None) -> None:
+    """States between two steps must not be much worse than those at their ends, or as good as the curve that is declared."""
+    worst, at_ends = _inside_and_ends(problem, run)
+    if worst <= 100 * at_ends + 1e-9:
+        return
+    found = f"{name}: inside the steps of {problem.title!r} the error is {worst:.1e}, at the ends {at_ends:.1e}"
+    _require(dense_order is not None, found)
+    halved, _ = _inside_and_ends(problem, {**run, "step": run["step"] / 2})
+    shown = np.log2(worst / halved)
+    _require(
+        halved <= 1e-9 or shown >= dense_order + 0.5,  # the curve misses by the power dense_order + 1 of the step
+        f"{found}; with half the step {halved:.1e}: order {shown:.2f}, where dense_order = {dense_order} is declared",
+    )
+
+
+def _inside_and_ends(problem: Problem, run: dict) -> tuple[float, float]:
+    """Largest errors inside the steps and at their ends."""
     ends = simulate(problem, **run)
     between = (ends.t[:-1] + 0.37 * np.diff(ends.t))[:: max(1, len(ends.t) // 20)]
     inside = simulate(problem, **run, save_at=between)
     at_ends = max(_distance(ends, row, problem, t) for row, t in enumerate(ends.t))
-    worst = max(_distance(inside, row, problem, t) for row, t in enumerate(inside.t))
-    _require(
-        worst <= 100 * at_ends + 1e-9,
-        f"{name}: inside the steps of {problem.title!r} the error is {worst:.1e}, at the ends {at_ends:.1e}",
-    )
+    return max(_distance(inside, row, problem, t) for row, t in enumerate(inside.t)), at_ends
 
 
 def _check_error_control(name: str, problem: Problem, adaptive: bool, run: dict, order: int = 8) -> None:

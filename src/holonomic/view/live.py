@@ -77,7 +77,7 @@ def live_page(
         system, sol = with_drawing(what.plan.model.system), what
         if methods is None:
             choices = [chosen_in(what)]
-        options = {"events": dict(what.plan.events)} | options
+        options = {"events": dict(what.plan.events), "max_step": what.trail.limits["max_step"]} | options
         title = ""
     else:
         title = what.title if isinstance(what, Posed) else ""

@@ -17,6 +17,7 @@ from ..integrators.base import Integrator
 from ..kernels.signatures import Fn
 from ..model.model_base import PLAIN
 from ..model.tape import INPUTS
+from ..planning.switchless import refuse_comparisons
 from ..printing.in_page import PageProgram, page_program, why_not_in_page
 from ..printing.javascript import Untranslatable
 from ..printing.one_member import can_ready
@@ -156,6 +157,7 @@ class Making:
         """One member with these methods, whose parameters `params` are inputs of its program."""
         asked = self.asked(choice, frames)
         job = job_of("view", self.system, self.span, self.given, asked, AskedMembers(params=params), explicit_only=True)
+        refuse_comparisons("on a page", job.plan.model.switches, job.plan.choice.step, job.limits["max_step"])
         why = why_not_in_page(job)
         if why is not None:
             raise IncompatibleMethods(f"this run cannot be live: {why}.")
