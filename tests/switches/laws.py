@@ -276,7 +276,6 @@ laws("periodic", {
     "tan": lambda t: 1.0 if math.tan(2.1 * t) > 0.7 else -1.0,
     "phase of two": lambda t: 1.0 if math.sin(6 * t) > math.cos(4 * t) else -0.7,
     "pwm": lambda t, q: (4.0 if (5 * t) % 1.0 < 0.5 + 0.4 * math.sin(t) else -4.0) - q,
-    "only touched": lambda t: 6.0 if math.sin(6 * t) > 0.99999 else -0.1,
     "ellipse": lambda q, v: (0.5 if q * q + v * v < 0.9 else -0.5) - 4.0 * q,
 }, **SWING)  # fmt: skip
 

@@ -318,7 +318,7 @@ def find_bounded(slots, model, method, run, loop, events):
         parts += 1
         at = -1.0
         for k in range(nev):
-            ev_f[CHECK, k] = 0.0
+            ev_f[CHECK, k] = -1.0
         if b - a > finest and depth < DEEPEST:
             at = where_to_cut(slots, model, method, run, loop, events, a, b, parts)
             if at < -1.0:
@@ -328,7 +328,7 @@ def find_bounded(slots, model, method, run, loop, events):
             depth += 1
             continue
         for k in range(nev):
-            if ev[SAMPLED, k] == 0 and not says_nothing(ev, ev_f, k, b <= soon):
+            if ev[SAMPLED, k] == 0 and ev_f[CHECK, k] < 0.0 and not says_nothing(ev, ev_f, k, b <= soon):
                 count = search_part(slots, model, method, run, loop, events, k, a, ev_f[PIECE, k], b, ev_f[PIECE + 1, k], count)
                 if count < 0:
                     return count
@@ -382,7 +382,7 @@ def says_nothing(ev: int_mat, ev_f: mat, k: i8, soon: b1):
     value, switch = ev_f[PIECE + 1, k], ev[STOPS, k] >= AS_SWITCH
     if switch and side_of(ev, k, value) == ev[LEAD, k]:
         return False
-    return soon or ev_f[CHECK, k] >= 0.0 or (switch and abs(value) <= AS_AT_START * abs(ev_f[START, k]))
+    return soon or (switch and abs(value) <= AS_AT_START * abs(ev_f[START, k]))
 
 
 @inner
@@ -398,7 +398,8 @@ def may_end(run, events, count):
 def where_to_cut(slots, model, method, run, loop, events, a, b, parts):
     """θ at which a part is cut in two; -1.0 where its ends tell all; less is minus a status.
 
-    In the place of the first check stands -1 of functions that are decided, and of others how wide their bounds are.
+    In the place of the first check stands -1 of functions of which the ends decide, and of those that are nothing but rounding here
+    how wide their bounds are.
     """
     ev, ev_f, nev = events.marks, events.values, model.size.n_events
     bound_part(model, run, loop.state, events, a, b)
@@ -407,7 +408,6 @@ def where_to_cut(slots, model, method, run, loop, events, a, b, parts):
         if ev[SAMPLED, k] != 0 or ev[DIRECTION, k] == NEVER:
             continue
         if is_decided(ev, ev_f, k, ev_f[PIECE, k], ev_f[PIECE + 1, k], (b - a) * run.h_used):
-            ev_f[CHECK, k] = -1.0
             if a == 0.0 and b == 1.0:
                 ev[ROUGH, k] = 0
             continue

@@ -324,7 +324,9 @@ def search_part(slots, model, method, run, loop, events, k, a, fa, b, fb, count)
     elif new != sign:
         ev[NEXT, k] = new
         if wanted == 0 or wanted == new:
-            zero = close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
+            zero = a  # it has crossed before, where it was nothing but rounding
+            if side_of(ev, k, fa) != new:
+                zero = close_in(slots, model, method, run, loop, events, k, a, fa, b, fb)
             if zero < 0.0:
                 return int(zero)
             return keep(found_theta, found, count, zero, k, new)

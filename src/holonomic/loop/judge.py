@@ -14,7 +14,7 @@ from .dense_error import in_doubt, may_be_asked
 from .event_bounds import must_be_watched
 from .event_search import dense_ready
 from .lenience import loosen
-from .wake import WOKEN, wake
+from .wake import WOKEN, wake, wake_hidden
 
 
 @part
@@ -42,6 +42,12 @@ def judge(slots, model, method, run, loop, record, events, status):
         accepted, status = judge_error(model, run, loop)
         if not accepted:
             return status
+    if model.size.n_selects > 0:
+        found = wake_hidden(model, run, loop, record, events)
+        if asks_for_function(found):
+            run.quota += 1
+        if found != OK:
+            return OK if found == WOKEN else found
     if model.size.n_events > 0:
         run.watched = must_be_watched(model, run, loop, events)
     if by_error:

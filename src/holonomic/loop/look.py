@@ -53,11 +53,11 @@ def write_event(events, run, k, t, x, K, stage, size):
 
 @leaf
 def distance_left(ev_f: mat, k: i8):
-    """How far beyond the end of the step, in θ, event k is zero, going straight on; 2 where that leads nowhere."""
+    """How far beyond the end of the step, in θ, event k is zero, going straight on; 2 where that leads nowhere, or it lies flat."""
     value = ev_f[END, k]
     slope = (value - ev_f[TRIAL, k]) / NEAR
     if value == 0.0 or slope == 0.0:
-        return 0.0 if value == 0.0 else 2.0
+        return 0.0 if slope != 0.0 else 2.0
     missing = -value / slope
     return missing if missing > 0.0 else 2.0
 

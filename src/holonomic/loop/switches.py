@@ -28,6 +28,7 @@ from .after_events import forget_steps, leave_path
 from .begin import enter_point
 from .event_search import (
     CAME,
+    CHECK,
     COUNTED,
     DIRECTION,
     FIRED,
@@ -49,6 +50,7 @@ from .look import write_event
 from .sides import AHEAD, SAME, arm_along, arm_at_zero, arm_switches, joins, known, may_join, rates_here, watch_others
 from .wake import WOKEN, again, clear_multipliers, put_to_sleep, write_mode
 
+JUST_BEHIND = 64.0 * 2.220446049250313e-16  # of time: where a jump is surely over that was met at an instant
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
 
 
@@ -142,7 +144,7 @@ def leave(model, run, state, events, j, side):
 
 
 @inner
-def follow_others(model, run, state, events):
+def follow_others(model, run, state, xe, events):
     """Give switches that did not cross here the modes of their sides: what counts has changed.
 
     One along which the motion went, and whose function is not there any more, is released: it counts no longer, or has jumped.
@@ -152,14 +154,21 @@ def follow_others(model, run, state, events):
     first, fastest = nev - size.n_switches, 1.0
     for i in range(size.nq + size.nv):
         fastest = max(fastest, abs(state.K[0, i]))
+    ahead = math.copysign(JUST_BEHIND * max(abs(run.t), abs(run.h_used)), run.h_used)
+    for i in range(size.nx):
+        xe[i] = state.x[i] + (ahead * state.K[0, i] if i < size.nq + size.nv else 0.0)
     for _ in range(size.n_switches + 1):
         call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+        call_model(model, EVENTS, run.t + ahead, xe, 0, state.K, size.nq, ev_f, CHECK * nev)
         settled = True
         for k in range(first, nev):
             at = size.at_modes + k - first
             value = ev_f[TRIAL, k]
             if is_along(model, k - first):
                 released = abs(value) > SAME * fastest
+            elif ev[FIRED, k] != 0 and ev[JUMPS, k] != 0:  # it may jump back, or not at all, as another one has changed
+                value = ev_f[CHECK, k]
+                released = value == value and side_of(ev, k, value) * model.data[at] < 0.0
             else:
                 free = ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and ev[DIRECTION, k] != NEVER and value == value
                 released = free and not sleeps(model, k - first) and side_of(ev, k, value) * model.data[at] < 0.0
@@ -203,7 +212,7 @@ def go_on_in_mode(model, run, loop, record, events):
     ev_f = events.values
     nev = size.n_events
     first = nev - size.n_switches
-    follow_others(model, run, state, events)
+    follow_others(model, run, state, loop.inside.x, events)
     clear_multipliers(size, state.x)
     forget_steps(run, state.K, 1)
     status = enter_point(model, run, state)

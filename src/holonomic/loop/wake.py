@@ -6,6 +6,9 @@ they were not there. An attempt that fails, by its error or otherwise, wakes tho
 and by the straight line from the first: the corner is the reason, or may be. Their modes take the sign they have at the start,
 where nothing changes; the attempt is taken again with the same length, and what comes is as for an `if`: see `switches`.
 
+A step that passes may have leapt over what a select does inside, such as a short pulse. So what sleeps is bounded in every step, by
+its slopes (see `event_bounds`): where neither its sign nor its direction is sure, it is woken, and the attempt taken again.
+
 One that is zero where the step starts is given to the side to which the field leads, or to its zero itself: dry friction
 by `np.sign(v)`, at rest. One that leads to what a run cannot follow, such as a zero that both sides point to and a method that
 cannot go along it, is left to its values for the rest of the run: nothing is worse than it was without modes.
@@ -17,13 +20,33 @@ import math
 
 from ..errors import NEED_SWITCHES, OK
 from ..kernels.evaluate import asks_for_function
-from ..kernels.signatures import EVENTS, call_model, has_function
+from ..kernels.signatures import BOUNDS, EVENTS, call_model, has_function
 from ..kernels.sliding import sleeps
 from ..kernels.vectors import write_row
-from ..native.marks import apart, inner
+from ..native.marks import apart, inner, leaf
+from ..native.types import i8, mat
 from .after_events import forget_steps
 from .begin import enter_point
-from .event_search import CAME, CHECK, DIRECTION, FIRED, JUMPS, LARGEST, LEFT, NEXT, ROUGH, STEP, TRIAL, sign_of
+from .event_bounds import bound_step, is_decided
+from .event_search import (
+    CAME,
+    CHECK,
+    DIRECTION,
+    FAST,
+    FIRED,
+    HIGH,
+    JUMPS,
+    LARGEST,
+    LEFT,
+    LOW,
+    NEXT,
+    ROUGH,
+    SLOW,
+    STEP,
+    TRIAL,
+    side_of,
+    sign_of,
+)
 from .lenience import NO_MODE
 from .look import write_event
 from .sides import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
@@ -36,37 +59,102 @@ WOKEN = -1  # status: the attempt is to be taken again, with other modes
 def wake(model, run, loop, record, events):
     """Wake the selects that change inside an attempt that failed: WOKEN, or OK where there is none."""
     run.in_a_row += 1
-    if run.in_a_row < PATIENCE:
-        return OK
-    size, state, xe, ev_f = model.size, loop.state, loop.inside.x, events.values
-    nev, at, waiting = size.n_events, size.at_modes, 0
-    first, begin = nev - size.n_switches, size.n_switches - size.n_selects
-    for j in range(begin, size.n_switches):
-        waiting += 1 if model.data[at + j] == 0.0 else 0
-    if waiting == 0:
+    if run.in_a_row < PATIENCE or asleep(model) == 0:
         return OK
     if not has_function(model, EVENTS):
         return NEED_SWITCHES
-    for k in range(first, nev):  # those that sleep; others may have NO_MODE in an attempt in which values decide
-        asleep = k - first >= begin and model.data[at + k - first] == 0.0
-        events.marks[FIRED, k] = 1 if asleep else 0
-        if asleep:
-            model.data[at + k - first] = NO_MODE
+    size, state, xe, ev_f = model.size, loop.state, loop.inside.x, events.values
+    nev, at, first = size.n_events, size.at_modes, size.n_events - size.n_switches
+    let_count(model, events)
     for i in range(size.nx):
         xe[i] = state.x[i] + (run.h_tried * state.K[0, i] if i < size.nq + size.nv else 0.0)
     t_new = run.t + run.h_tried
     call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
     call_model(model, EVENTS, t_new, state.xn, 0, loop.inside.K, size.nq, ev_f, CHECK * nev)
     call_model(model, EVENTS, t_new, xe, 0, loop.inside.K, size.nq, ev_f, (CHECK + 1) * nev)
+    for k in range(first, nev):
+        here = sign_of(ev_f[TRIAL, k])
+        if events.marks[FIRED, k] != 0 and sign_of(ev_f[CHECK, k]) == here and sign_of(ev_f[CHECK + 1, k]) == here:
+            model.data[at + k - first] = 0.0
+            events.marks[FIRED, k] = 0
+    return wake_those(model, run, loop, record, events)
+
+
+@inner
+def asleep(model):
+    """How many selects sleep, and may wake."""
+    size, count = model.size, 0
+    for j in range(size.n_switches - size.n_selects, size.n_switches):
+        count += 1 if model.data[size.at_modes + j] == 0.0 else 0
+    return count
+
+
+@inner
+def let_count(model, events):
+    """Mark the selects that sleep, and let them count while their values decide; others may do so in an attempt, too."""
+    size = model.size
+    first, begin = size.n_events - size.n_switches, size.n_switches - size.n_selects
+    for j in range(size.n_switches):
+        sleeps = j >= begin and model.data[size.at_modes + j] == 0.0
+        events.marks[FIRED, first + j] = 1 if sleeps else 0
+        if sleeps:
+            model.data[size.at_modes + j] = NO_MODE
+
+
+@apart
+def wake_hidden(model, run, loop, record, events):
+    """Wake the selects that may change and change back inside an attempt that has passed: WOKEN, or OK where there is none."""
+    if run.retake != 0 or run.lenient != 0 or run.along != 0 or not has_function(model, BOUNDS) or asleep(model) == 0:
+        return OK
+    size, state, ev_f = model.size, loop.state, events.values
+    nev, at, first = size.n_events, size.at_modes, size.n_events - size.n_switches
+    let_count(model, events)
+    bound_step(model, run, state, events)
+    unsure = 0
+    for k in range(first, nev):
+        if events.marks[FIRED, k] != 0 and is_sure(ev_f, k):
+            model.data[at + k - first] = 0.0
+            events.marks[FIRED, k] = 0
+        unsure += 1 if events.marks[FIRED, k] != 0 else 0
+    if unsure == 0:
+        return OK
+    if not has_function(model, EVENTS):
+        for k in range(first, nev):
+            if events.marks[FIRED, k] != 0:
+                model.data[at + k - first] = 0.0
+        return NEED_SWITCHES
+    call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
+    call_model(model, EVENTS, run.t + run.h_tried, state.xn, 0, loop.inside.K, size.nq, ev_f, CHECK * nev)
+    for k in range(first, nev):
+        if events.marks[FIRED, k] == 0:
+            continue
+        value = ev_f[TRIAL, k]
+        if value != value or is_decided(events.marks, ev_f, k, value, ev_f[CHECK, k], run.h_tried):
+            model.data[at + k - first] = 0.0
+            events.marks[FIRED, k] = 0
+        elif value == 0.0:  # it lies flat there: what it is, not where it goes
+            ev_f[TRIAL, k] = side_of(events.marks, k, value) * NO_MODE
+    return wake_those(model, run, loop, record, events)
+
+
+@leaf
+def is_sure(ev_f: mat, k: i8):
+    """Tell whether what is bounded has one sign, or goes one way, or cannot be told at all."""
+    low, high, slow, fast = ev_f[LOW, k], ev_f[HIGH, k], ev_f[SLOW, k], ev_f[FAST, k]
+    one_way = (slow >= 0.0 and fast < math.inf) or (fast <= 0.0 and slow > -math.inf)
+    return low != low or low >= 0.0 or high <= 0.0 or one_way
+
+
+@inner
+def wake_those(model, run, loop, record, events):
+    """Wake the selects that are marked, by their values at the start of the attempt."""
+    size, state, ev_f = model.size, loop.state, events.values
+    nev, at, first = size.n_events, size.at_modes, size.n_events - size.n_switches
     woken, at_zero = 0, 0
     for k in range(first, nev):
         if events.marks[FIRED, k] == 0:
             continue
-        events.marks[FIRED, k] = 0
         here = sign_of(ev_f[TRIAL, k])
-        if sign_of(ev_f[CHECK, k]) == here and sign_of(ev_f[CHECK + 1, k]) == here:
-            model.data[at + k - first] = 0.0
-            continue
         woken += 1
         begin_watch(events, k, ev_f[TRIAL, k])
         model.data[at + k - first] = -math.inf if here < 0 else math.inf

@@ -7,6 +7,7 @@ differentiated again. The content of a tape leads to the object file, shared by 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -190,7 +191,8 @@ class Model(ModelBase):
         key = self._variant_key(wanted, variant)
         if key not in self._functions:
             found = self._among_known(wanted, variant) or self._load(key, wanted, variant)
-            self._functions[key] = found if found is not None else self._compile(wanted, variant, key)
+            make = self._bounds if wanted == (Fn.BOUNDS,) else functools.partial(self._compile, wanted)
+            self._functions[key] = found if found is not None else make(variant, key)
         return self._functions[key]
 
     def _among_known(self, wanted: tuple[Fn, ...], variant: Variant) -> CompiledFunctions | None:
@@ -212,7 +214,7 @@ class Model(ModelBase):
         if watch is not None and watch.unchanged():
             return found
         watch = Watch(*given, *((variant.formulation,) if variant.is_foreign else ()))
-        found = self._compile(wanted, variant, None)
+        found = self._bounds(variant, None) if wanted == (Fn.BOUNDS,) else self._compile(wanted, variant, None)
         if watch.unknown is None:
             while len(self._given) >= FEW:
                 del self._given[next(iter(self._given))]
@@ -434,6 +436,18 @@ class Model(ModelBase):
         made = tapes(*request, order=order)
         return Recorded(made, dense, long_elimination(made, order.last), {})
 
+    def _bounds(self, variant: Variant, key: str | None) -> CompiledFunctions:
+        """Return BOUNDS alone, which are played: nothing is compiled."""
+        from .graphs import tapes
+
+        with collector_paused():
+            events = tapes(*self._request((Fn.EVENTS,), variant))[Fn.EVENTS]
+        if key is not None:
+            record = self._record((Fn.BOUNDS,))
+            record.objects[key] = {"name": None, "lengths": {}, "operations": 0, "lists": None, "events": events.text()}
+            record.write()
+        return CompiledFunctions({}, {}).with_operators(bounds_of(events))
+
     def _compile(self, wanted, variant: Variant, key: str | None) -> CompiledFunctions:
         from . import machine_code
         from .played_tapes import PlayedTape, is_played
@@ -476,7 +490,7 @@ class Model(ModelBase):
         if not kept:
             return None
         entry = self._record(wanted).objects[key if key in kept else kept[0]]
-        addresses = machine_code.addresses(entry["name"], tuple(entry["lengths"]))
+        addresses = {} if entry["name"] is None else machine_code.addresses(entry["name"], tuple(entry["lengths"]))
         if addresses is None:
             return None
         found = CompiledFunctions(

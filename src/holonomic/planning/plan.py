@@ -258,6 +258,8 @@ class Plan:
             size.work_end += curve_work(nq + nv)
         if self.watches:
             fns = self._add_events(fns)
+        elif self.switches:
+            fns = self._with(fns, (Fn.BOUNDS,), self.with_events)
         if not model.interpreted:
             fns[2 * Fn.CAREFUL] = (evaluate_carefully if model.dense else judge_field).address
         return fns, size

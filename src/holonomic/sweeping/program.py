@@ -181,7 +181,7 @@ class Program:
         return groups
 
     def _in_run(self, fn: Fn) -> bool:
-        from_elsewhere = {Fn.CAREFUL, Fn.EVENTS, Fn.EVENT_RATES, *MORE}
+        from_elsewhere = {Fn.CAREFUL, Fn.EVENTS, Fn.EVENT_RATES, Fn.BOUNDS, *MORE}
         return bool(self.plan.fns[2 * fn]) and fn not in from_elsewhere
 
     # travelling
