@@ -68,6 +68,7 @@ DOUBT = 4.0  # how far the curve may be, in the larger of these differences
 NEAR_END = 32.0 * EPS
 # Of a step: parts of which the bounds are compared with those at a point, and by how much these may be narrower
 SHORT, ROUNDED = 1e-2, 4.0
+MOST_DOUBLINGS = 12  # of the shortest part, to get away from a jump
 FASTEST = 1e-3  # of a step: where a function has filled by then what there is room for, it is too fast for the steps
 AS_AT_START = 4.0  # times the value that rounding has left of a zero at the start: no more than that
 
@@ -138,10 +139,36 @@ def take_curve(slots, model, method, run, loop):
 
 
 @inner
+def take_cubic(model, run, state):
+    """The same for an attempt, as the cubic with the states and slopes of both its ends."""
+    size, W, K, h = model.size, state.W, state.K, run.h_tried
+    for i in range(size.nq + size.nv):
+        at = size.at_curve + HEAD + DEEPEST + STRIDE * i
+        W[at], W[at + 3] = state.x[i], state.xn[i]
+        W[at + 1], W[at + 2] = state.x[i] + h * K[0, i] / 3.0, state.xn[i] - h * K[run.last_stage, i] / 3.0
+        for degree in range(4, COEFFICIENTS):
+            W[at + degree] = W[at + degree - 1]
+            for j in range(degree - 1, 0, -1):
+                W[at + j] += (W[at + j - 1] - W[at + j]) * j / degree
+        W[at + COEFFICIENTS] = 0.0
+
+
+@inner
+def state_at(model, state, theta, out):
+    """The state there."""
+    size, W = model.size, state.W
+    at = size.at_curve + HEAD + DEEPEST
+    for i in range(size.nx):
+        out[i] = state.xn[i]
+    for i in range(size.nq + size.nv):
+        out[i] = polynomial_at(W, at + STRIDE * i, at + STRIDE * (size.nq + size.nv), theta)
+
+
+@inner
 def bound_part(model, run, state, events, a, b):
     """Bounds of all functions from θ = a to b, where the states are polynomials."""
     size, W, at = model.size, state.W, model.size.at_curve
-    W[at], W[at + 1], W[at + 2], W[at + 3] = COEFFICIENTS, a, b, run.h_used
+    W[at], W[at + 1], W[at + 2], W[at + 3] = COEFFICIENTS, a, b, run.h_tried
     call_model(model, BOUNDS, run.t, W, at + HEAD + DEEPEST, W, at, events.values, LOW * size.n_events)
 
 
@@ -423,15 +450,34 @@ def where_to_cut(slots, model, method, run, loop, events, a, b, parts):
         bound_part(model, run, loop.state, events, a, a)
         first = -1
         for k in range(nev):
-            if ev_f[CHECK, k] > 0.0 and ev_f[CHECK, k] > ROUNDED * (ev_f[HIGH, k] - ev_f[LOW, k]):
+            jumps_there = ev_f[SLOW, k] == -math.inf
+            if ev_f[CHECK, k] >= 0.0 and (jumps_there or ev_f[CHECK, k] > ROUNDED * (ev_f[HIGH, k] - ev_f[LOW, k])):
                 first = k
     if first < 0:
         return -1.0
     here, there = side_of(ev, first, ev_f[PIECE, first]), side_of(ev, first, ev_f[PIECE + 1, first])
     if here != there and here != 0 and there != 0 and jumps:  # it is cut off
-        finest = shortest_part(run)
         zero = close_in(slots, model, method, run, loop, events, first, a, ev_f[PIECE, first], b, ev_f[PIECE + 1, first])
         if zero < 0.0:
             return zero
-        return zero + 0.5 * finest if zero < b - 2.0 * finest else max(b - finest, 0.5 * (a + b))
+        reach = reach_of_jump(model, run, loop.state, events, first, zero)
+        if zero + 1.5 * reach < b:
+            return zero + reach
+        if zero - 1.5 * reach > a:
+            return zero - reach
+        for k in range(nev):
+            ev_f[CHECK, k] = -1.0
+        return -1.0
     return 0.5 * (a + b)
+
+
+@inner
+def reach_of_jump(model, run, state, events, k, zero):
+    """How far from θ, where function k jumps, rounding of the states leaves it open on which side of the jump they are."""
+    reach = 0.5 * shortest_part(run)
+    for _ in range(MOST_DOUBLINGS):
+        bound_part(model, run, state, events, min(1.0, zero + reach), min(1.0, zero + reach))
+        if events.values[SLOW, k] > -math.inf:
+            return reach
+        reach *= 2.0
+    return reach

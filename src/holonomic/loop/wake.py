@@ -7,7 +7,8 @@ and by the straight line from the first: the corner is the reason, or may be. Th
 where nothing changes; the attempt is taken again with the same length, and what comes is as for an `if`: see `switches`.
 
 A step that passes may have leapt over what a select does inside, such as a short pulse. So what sleeps is bounded in every step, by
-its slopes (see `event_bounds`): where neither its sign nor its direction is sure, it is woken, and the attempt taken again.
+its slopes (see `event_bounds`), and where neither its sign nor its direction is sure, its changes on the cubic through the step are
+counted: one is left to the error of the step, with two of them it is woken, and the attempt taken again.
 
 One that is zero where the step starts is given to the side to which the field leads, or to its zero itself: dry friction
 by `np.sign(v)`, at rest. One that leads to what a run cannot follow, such as a zero that both sides point to and a method that
@@ -22,12 +23,12 @@ from ..errors import NEED_SWITCHES, OK
 from ..kernels.evaluate import asks_for_function
 from ..kernels.signatures import BOUNDS, EVENTS, call_model, has_function
 from ..kernels.sliding import sleeps
-from ..kernels.vectors import write_row
+from ..kernels.vectors import copy_row, write_row
 from ..native.marks import apart, inner, leaf
 from ..native.types import i8, mat
 from .after_events import forget_steps
 from .begin import enter_point
-from .event_bounds import bound_step, is_decided
+from .event_bounds import HEAD, bound_part, bound_step, is_decided, state_at, take_cubic
 from .event_search import (
     CAME,
     CHECK,
@@ -40,6 +41,7 @@ from .event_search import (
     LEFT,
     LOW,
     NEXT,
+    PIECE,
     ROUGH,
     SLOW,
     STEP,
@@ -51,6 +53,7 @@ from .lenience import NO_MODE
 from .look import write_event
 from .sides import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
 
+MOST_LOOKS, SHORTEST = 200, 1e-9  # parts of an attempt in which changes of selects are counted, and the shortest one, in steps
 PATIENCE = 3  # attempts that fail in a row: a weak corner costs one or two each time, and so does a zero that is met
 WOKEN = -1  # status: the attempt is to be taken again, with other modes
 
@@ -123,18 +126,52 @@ def wake_hidden(model, run, loop, record, events):
             if events.marks[FIRED, k] != 0:
                 model.data[at + k - first] = 0.0
         return NEED_SWITCHES
+    count_changes(model, run, loop, events)
     call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
-    call_model(model, EVENTS, run.t + run.h_tried, state.xn, 0, loop.inside.K, size.nq, ev_f, CHECK * nev)
     for k in range(first, nev):
-        if events.marks[FIRED, k] == 0:
-            continue
         value = ev_f[TRIAL, k]
-        if value != value or is_decided(events.marks, ev_f, k, value, ev_f[CHECK, k], run.h_tried):
+        if events.marks[FIRED, k] != 0 and (value != value or events.marks[NEXT, k] < 2):
             model.data[at + k - first] = 0.0
             events.marks[FIRED, k] = 0
         elif value == 0.0:  # it lies flat there: what it is, not where it goes
             ev_f[TRIAL, k] = side_of(events.marks, k, value) * NO_MODE
     return wake_those(model, run, loop, record, events)
+
+
+@inner
+def count_changes(model, run, loop, events):
+    """Count how often each of the selects that are marked changes in an attempt, on its cubic; twice where it is open."""
+    size, state, xe, ev, ev_f, W = model.size, loop.state, loop.inside.x, events.marks, events.values, loop.state.W
+    nev, first, waiting = size.n_events, size.n_events - size.n_switches, size.at_curve + HEAD
+    take_cubic(model, run, state)
+    call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, PIECE * nev)
+    for k in range(first, nev):
+        ev[NEXT, k] = 0
+    W[waiting], depth, a, parts = 1.0, 1, 0.0, 0
+    while depth > 0:
+        b = W[waiting + depth - 1]
+        bound_part(model, run, state, events, a, b)
+        state_at(model, state, b, xe)
+        call_model(model, EVENTS, run.t + b * run.h_tried, xe, 0, loop.inside.K, size.nq, ev_f, (PIECE + 1) * nev)
+        parts += 1
+        is_open = False
+        for k in range(first, nev):
+            fa, fb = ev_f[PIECE, k], ev_f[PIECE + 1, k]
+            if not is_open and ev[FIRED, k] != 0 and ev[NEXT, k] < 2 and not is_decided(ev, ev_f, k, fa, fb, (b - a) * run.h_tried):
+                is_open = parts <= MOST_LOOKS and b - a > SHORTEST
+        if is_open:
+            W[waiting + depth] = 0.5 * (a + b)
+            depth += 1
+            continue
+        for k in range(first, nev):
+            if ev[FIRED, k] != 0 and side_of(ev, k, ev_f[PIECE, k]) != side_of(ev, k, ev_f[PIECE + 1, k]):
+                ev[NEXT, k] += 1
+        copy_row(ev_f, PIECE + 1, ev_f, PIECE, nev)
+        a = b
+        depth -= 1
+    if parts > MOST_LOOKS:
+        for k in range(first, nev):
+            ev[NEXT, k] = 2
 
 
 @leaf
