@@ -154,13 +154,26 @@ class Resolver:
 
         return joint_forces(self, sol, names)
 
+    def parts_of(self, joint) -> list:
+        """A joint with its parts and with what drives it; see `couplings_of`."""
+        every = (*self.drives.values(), *self.joints.alone.values())  # those in series are parts of none
+        return [joint, *(part for part in every if part.of == joint.name and part.leader is None)]
+
+    def couplings_of(self, joint) -> list:
+        """The couplings that a joint takes part in. What they do to a body may come through either of their joints."""
+        return [drive for drive in self.drives.values() if drive.leader is not None and joint.name in (drive.of, drive.leader)]
+
+    def actuators_of(self, joint) -> list:
+        """The drive and the motors of a joint."""
+        drives = [drive for drive in self.drives.values() if drive.of == joint.name and drive.leader is None]
+        return drives + [force for force in self.forces.alone.values() if force.kind == "motor" and force.on == joint.name]
+
     def acting(self, name: str) -> tuple[list[int], int, float]:
         """Rows of the multipliers by which a joint and its drives act, on which body, and the sign for its second one."""
         joint = self.joints[name]
         marks = joint.marks
-        every = (*self.drives.values(), *self.joints.alone.values())  # those in series are parts of none
-        parts = [name, *(part.name for part in every if part.of == name)]
-        rows = [row for part in parts for row in range(self.layout[part].start, self.layout[part].stop)]
+        where = [self.layout[part.name] for part in self.parts_of(joint)]
+        rows = [row for each in where for row in range(each.start, each.stop)]
         return (rows, marks[1][0], -1.0) if marks[1][0] >= 0 else (rows, marks[0][0], 1.0)
 
     def body_number(self, given) -> int:
@@ -276,6 +289,23 @@ class MechanismRecord:
             found.append([-self.full(s) * l for s, l in zip(slopes, lam, strict=True)])
         return found
 
+    def coupling_effort(self, drive, generalized, q, p):
+        """What a coupling exerts along its follower, from what it does to the velocities of each body.
+
+        That is parallel to what a unit of it does to both joints; by bodies alone it cannot be told apart, which may be shared.
+        """
+        kit, unit = self.kit, {}
+        for name, share in drive.shares(p).items():
+            joint = self.resolver.joints[name]
+            force, torque = joint.wrench(kit, q, p, share)
+            point = kit.place(q, p, joint.marks[1])[0]
+            for mark, sign in zip(joint.marks, (-1.0, 1.0), strict=True):
+                if mark[0] >= 0:
+                    given = [sign * part for part in kit.generalized(q, mark[0], force, point, torque)]
+                    unit[mark[0]] = [a + b for a, b in zip(unit.get(mark[0], [0.0] * kit.NV), given, strict=True)]
+        pairs = [pair for k, parts in unit.items() for pair in zip(generalized(drive, k), parts, strict=True)]
+        return sum(done * part for done, part in pairs) / sum(part * part for _, part in pairs)
+
     def generalized_impulse(self, part, k: int) -> np.ndarray:
         """-GᵀΛ of one joint or drive on the velocities of body k, at the impact with which the run began."""
         nv = self.kit.NV
@@ -286,7 +316,7 @@ class MechanismRecord:
         return "t" in wanted(part.rows, part.name, ("t", "q", "v", "p"))
 
     def power(self, part):
-        """Power of a joint or drive, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""
+        """Power of a joint or drive alone, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""
         total = 0.0
         for k in {mark[0] for mark in part.marks if mark[0] >= 0}:
             forces = self.generalized_reaction(part, k)

@@ -46,7 +46,7 @@ def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any]
             for joint in resolver.joints.values()
         ],
         "drives": [
-            {key: getattr(drive, key) for key in ("name", "of", "marks", "labels", "level")} | {"timed": record.follows_time(drive)}
+            {key: getattr(drive, key) for key in ("name", "of", "marks", "labels", "level", "leader")} | {"timed": record.follows_time(drive)}
             for drive in resolver.drives.values()
         ],
         "forces": forces,
@@ -92,7 +92,9 @@ class KeptResolver(Resolver):
             joint.more = {name: functions[name] for name in each["more"]}
             self.joints[joint.name] = joint
         for each in said["drives"]:
-            self.drives[each["name"]] = Drive(each["name"], each["of"], each["marks"], None, each["labels"], each["level"])
+            made_by = Drive(each["name"], each["of"], each["marks"], None, each["labels"], each["level"])
+            made_by.leader = each.get("leader") or self._leader_by(made_by.marks[2:])
+            self.drives[made_by.name] = made_by
         for each in said["forces"]:
             self.forces[each["name"]] = Force(each["name"], each["kind"], None, each["marks"], on=each["on"], kept=each["stores"])
         for each in said["points"]:
@@ -101,6 +103,10 @@ class KeptResolver(Resolver):
         self.acts = {each["name"]: (i, each["acts"], each["applied"]) for i, each in enumerate(said["forces"])}
         self.pairs = np.array(data["pairs"], dtype=int).reshape(-1, 2)
         self.name_all()
+
+    def _leader_by(self, marks: tuple) -> str | None:
+        """The joint between two marks, which files of before name by them alone."""
+        return next((joint.name for joint in self.joints.values() if joint.marks == marks), None)
 
     def record(self, sol) -> MechanismRecord:
         """Return the arrays of a loaded run as views read them."""

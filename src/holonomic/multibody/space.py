@@ -142,6 +142,11 @@ def about(frame, torque):
     return times(torque, frame[1][0])
 
 
+def around(frame, torque):
+    """What a torque is about the axis of a joint."""
+    return dot(torque, frame[1][0])
+
+
 def along(frame):
     """Unit vector of a joint's axis."""
     return frame[1][0]
