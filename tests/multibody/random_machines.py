@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from holonomic.multibody import Mechanism, box
+from holonomic.multibody import Mechanism
+
 
 class Machine:
     """A random machine, and what it was drawn with."""

@@ -168,7 +168,7 @@ class JointView(PartView):
 
     @property
     def power(self) -> np.ndarray:
-        """Power that the joint, its drive and its couplings give to the bodies, W; zero unless something follows time or is coupled."""
+        """Power that the joint, its drive and its couplings give to the bodies, W; without these zero."""
         r, joint = self._record, self._joint
         total = sum(r.power(part) for part in r.resolver.parts_of(joint))
         for drive in r.resolver.couplings_of(joint):

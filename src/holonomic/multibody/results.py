@@ -154,19 +154,29 @@ class Resolver:
 
         return joint_forces(self, sol, names)
 
+    @cached_property
+    def _on_joints(self) -> dict[str, list]:
+        """Parts, drives, couplings and forces of each joint that has some; joints and forces in series are parts of none."""
+        found: dict[str, list] = {}
+        ends = lambda part: (part.on,) if part.name in self.forces else (part.of, part.leader)
+        for part in (*self.joints.alone.values(), *self.drives.values(), *self.forces.alone.values()):
+            for name in ends(part):
+                found.setdefault(name, []).append(part)
+        return found
+
     def parts_of(self, joint) -> list:
         """A joint with its parts and with what drives it; see `couplings_of`."""
-        every = (*self.drives.values(), *self.joints.alone.values())  # those in series are parts of none
-        return [joint, *(part for part in every if part.of == joint.name and part.leader is None)]
+        of_it = self._on_joints.get(joint.name, ())
+        return [joint, *(part for part in of_it if part.name not in self.forces and part.leader is None)]
 
     def couplings_of(self, joint) -> list:
         """The couplings that a joint takes part in. What they do to a body may come through either of their joints."""
-        return [drive for drive in self.drives.values() if drive.leader is not None and joint.name in (drive.of, drive.leader)]
+        return [part for part in self._on_joints.get(joint.name, ()) if part.name in self.drives and part.leader is not None]
 
     def actuators_of(self, joint) -> list:
         """The drive and the motors of a joint."""
-        drives = [drive for drive in self.drives.values() if drive.of == joint.name and drive.leader is None]
-        return drives + [force for force in self.forces.alone.values() if force.kind == "motor" and force.on == joint.name]
+        drives = [part for part in self.parts_of(joint) if part.name in self.drives]
+        return drives + [part for part in self._on_joints.get(joint.name, ()) if part.name in self.forces and part.kind == "motor"]
 
     def acting(self, name: str) -> tuple[list[int], int, float]:
         """Rows of the multipliers by which a joint and its drives act, on which body, and the sign for its second one."""

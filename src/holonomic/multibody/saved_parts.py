@@ -46,8 +46,8 @@ def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any]
             for joint in resolver.joints.values()
         ],
         "drives": [
-            {key: getattr(drive, key) for key in ("name", "of", "marks", "labels", "level", "leader")} | {"timed": record.follows_time(drive)}
-            for drive in resolver.drives.values()
+            {key: getattr(drive, key) for key in ("name", "of", "marks", "labels", "level", "leader")}
+            | {"timed": record.follows_time(drive)} for drive in resolver.drives.values()
         ],
         "forces": forces,
         "points": [
