@@ -24,7 +24,8 @@ class DriveMethods:
         angle, position : float or function of t
             Value to follow, rad or m. Parameter "joint.angle" or "joint.position" if a number.
         speed : float or function of t
-            Rate to keep from where the mechanism stands at t = 0. Parameter "joint.speed" if a number.
+            Rate to keep from where the mechanism stands at t = 0. Parameter "joint.speed" if a number. A run from another t0
+            begins where a steady rate has led by then; with a function, where the mechanism stands.
         path : function of t
             Coordinates of the point.
         """

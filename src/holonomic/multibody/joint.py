@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ..model.call_by_name import wanted
 from .body import Body
 from .small_vectors import dot, times
 
@@ -76,6 +77,11 @@ class Drive:
     def shares(self, p) -> dict[str, float]:
         """Of a coupling: what the two joints feel of its effort, by name. Its row is follower - ratio x leader."""
         return {} if self.leader is None else {self.of: 1.0, self.leader: -p[f"{self.name}.ratio"]}
+
+
+def follows_time(part: Joint | Drive) -> bool:
+    """Whether the rows of a joint or drive depend on time by themselves."""
+    return "t" in wanted(part.rows, part.name, ("t", "q", "v", "p"))
 
 
 @dataclass(eq=False)

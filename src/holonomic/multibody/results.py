@@ -18,6 +18,7 @@ from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .body import Body, Frame
+from .joint import follows_time
 from .lower import drawn_centres
 from .row_layout import RowLayout
 from .series import DrawnParts
@@ -323,7 +324,7 @@ class MechanismRecord:
 
     def follows_time(self, part) -> bool:
         """Whether the rows of a joint or drive depend on time by themselves: then it gives power."""
-        return "t" in wanted(part.rows, part.name, ("t", "q", "v", "p"))
+        return follows_time(part)
 
     def power(self, part):
         """Power of a joint or drive alone, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""

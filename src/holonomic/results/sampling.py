@@ -22,6 +22,7 @@ from ..loop.replay import along, doubts_inside, from_trail, replay
 from ..model.given_numbers import floats
 from ..native.callbacks import raise_what_was_raised
 from ..planning.workspace import Workspace
+from ..starting.initial import side_of
 from .along_switches import enter_means
 from .onto_constraints import OntoConstraints
 from .switching import mode_history
@@ -289,8 +290,8 @@ def _made_again(sol, times):
         return sol.trail.again(sol, data, times)
 
 
-def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
-    """Return a model function at every row of a solution, (time, number)."""
+def values_along(sol, fn: Fn, b: np.ndarray | None = None, times: np.ndarray | None = None) -> np.ndarray:
+    """Return a model function at every row of a solution, (time, number); `times` stand in for its own."""
     t, x, _ = sol.trail.arrays
     model = sol.plan.model
     fns, lengths = model.table((fn,))
@@ -298,7 +299,7 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     out = np.empty((len(t), lengths[fn]))
     go = along.py if model.interpreted else along
     for data, first, last in _pieces(sol, t):
-        go(fns, int(fn), t, x, b, data, first, last, out)
+        go(fns, int(fn), t if times is None else times, x, b, data, first, last, out)
         raise_what_was_raised()
     return out
 
@@ -343,8 +344,10 @@ def energies(sol) -> np.ndarray:
 
 @remembered("residuals")
 def residuals(sol) -> np.ndarray:
-    """Return the residuals of positions, then of velocities, (time, row)."""
-    return values_along(sol, Fn.RESIDUAL)
+    """Return the residuals of positions, then of velocities, (time, row); a run begins with the rates of the side to which it goes."""
+    source = sol.source
+    times = np.where(sol.trail.arrays[0] == source.span[0], side_of(source.span[0], time_direction(source)), sol.trail.arrays[0])
+    return values_along(sol, Fn.RESIDUAL, times=times)
 
 
 @remembered("settled")
