@@ -22,6 +22,7 @@ from ..starting.initial import side_of
 from .frames_met import refuse_turned, snapped
 from .lower import UnitsWarning, mechanism_size, sizes_of_bodies
 from .parameters import number
+from .staying import held_together
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
@@ -56,6 +57,8 @@ class Assembly:
         Largest rotation of a body, rad.
     values : {str: float}
         Angle or position of each joint that has one.
+    followed : {str: float}
+        By how much joints that nobody named moved with those that were: loops, gears or couplings took them along; rad or m.
     """
 
     q: np.ndarray
@@ -64,6 +67,7 @@ class Assembly:
     moved: float = 0.0
     turned: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
+    followed: dict[str, float] = field(default_factory=dict)
     others: dict[tuple[float, float], Assembly] = field(default_factory=dict, repr=False)  # starts at other times, or backwards
 
     def __str__(self) -> str:
@@ -71,6 +75,8 @@ class Assembly:
         if self.gaps:
             worst = max(self.gaps, key=self.gaps.get)
             text += f"; joint {worst!r} was open by {self.gaps[worst]:.3g}"
+        if self.followed:
+            text += "; loops took along " + ", ".join(f"{name!r} by {change:.3g}" for name, change in self.followed.items())
         return text + ". Of several closures, this is the one nearest to the start."
 
 
@@ -229,14 +235,26 @@ def assemble(m, values, speeds, near, drawn: bool = False, t: float = 0.0, forwa
     if drawn:
         _refuse_large(m, k, begin, gaps)
         refuse_turned(m, k, begin)
-    q = close(k, snapped(m, k, begin), joints, {}, "")
-    q = _go_to(m, k, q, joints, values)
+    closed = close(k, snapped(m, k, begin), joints, {}, "")
+    q = _go_to(m, k, closed, joints, values)
     _begin_steady_drives(m, k, q)
     k.p = numbers_by_name(m)
     moved, turned = _moves(m, begin, q)
     if drawn:
         _warn_of(k, gaps, moved)
-    return Assembly(q, _velocities(m, k, q, speeds), gaps, moved, turned, _values_of(m, k, q))
+    found = _values_of(m, k, q)
+    followed = _followed(m, _values_of(m, k, closed), found, values) if values else {}
+    return Assembly(q, _velocities(m, k, q, speeds), gaps, moved, turned, found, followed)
+
+
+def _followed(m, before: dict[str, float], after: dict[str, float], named) -> dict[str, float]:
+    """By how much joints moved that were neither named nor driven."""
+    named = {*named, *(drive.of for drive in m.drives.values() if drive.leader is None)}
+    changes = {name: after[name] - before[name] for name in after if name not in named}
+    if m.dimension == 3:
+        changes = {name: np.remainder(change + np.pi, TURN) - np.pi if m.joints[name].coordinate == "angle" else change
+                   for name, change in changes.items()}  # fmt: skip
+    return {name: float(change) for name, change in changes.items() if abs(change) > SILENT}
 
 
 def _begin_steady_drives(m, k: Kinematics, q: np.ndarray) -> None:
@@ -441,7 +459,10 @@ def _rows_and_targets(k: Kinematics, x, parts, targets):
 
 
 def _go_to(m, k: Kinematics, q, joints, values):
-    """Take joint values to their targets in small steps, so that the closure stays the same one."""
+    """Take joint values to their targets in small steps, so that the closure stays the same one.
+
+    Joints that share no loop with one of these stay as they are.
+    """
     targets = {}
     for name, value in values.items():
         joint = m._joint(name, "assemble")
@@ -475,6 +496,7 @@ def _go_to(m, k: Kinematics, q, joints, values):
         abs(value - first[name]) / (0.1 if joint.coordinate == "angle" else 0.05 * k.size)
         for name, (joint, value) in targets.items()
     )
+    joints = held_together(m, k, q, joints, targets)
     done, step = 0.0, 1.0 / max(1.0, np.ceil(span))
     smallest = step / 64
     while done < 1.0:

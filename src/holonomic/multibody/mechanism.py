@@ -262,7 +262,8 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         ----------
         values : {str: float}, optional
             Angles (rad) or positions (m) by joint name. The mechanism is taken there in small steps, so of
-            several closures it keeps to the one it stands in.
+            several closures it keeps to the one it stands in. Joints that are not named stay as they are, unless a loop, a gear or
+            a coupling takes them along; `followed` of the result says by how much.
         speeds : {str: float}, optional
             Angular or sliding speeds by joint name; everything else moves as little as possible.
         near : optional
