@@ -64,7 +64,8 @@ def to_tables(m, q: np.ndarray, varying=(), t: float = 0.0) -> TableSystem:
     functions += [given for given in m.inputs.values() if callable(given)]
     readers = read_alone | {reader.series.key: reader for reader in series}
     return TableSystem(
-        partial(collect, m, known, q, readers, varying, t), functions, (labels["position"], labels["velocity"], norms), known.params,
+        partial(collect, m, known, q, readers, varying, t), functions,
+        (labels["position"], labels["velocity"], norms), known.params,
         coordinate_kinds(m.kit, m.bodies), dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
         (m.kit.NQ * len(m.bodies) + sum(len(state.start) for state in m.states.values()), m.kit.NV * len(m.bodies)),
         sums_over_elements(), rates_of_states(m), m.kit.kinematics(1),

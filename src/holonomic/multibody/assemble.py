@@ -269,7 +269,7 @@ def _values_of(m, k: Kinematics, q: np.ndarray) -> dict[str, float]:
 
 
 def assemble_at(m, there: Assembly, speeds, t: float, forward: float) -> Assembly:
-    """Return the start of a run at another time, or that goes back: drives go from where they are at t = 0 to where they are then."""
+    """Return the start of a run at another time, or that goes back: drives go from where they are at t = 0."""
     k = Kinematics(m, t, forward)
     if len(m.bodies) > LARGE[m.dimension] and not speeds:
         from .closing_tables import TableKinematics  # which makes a model
@@ -490,8 +490,9 @@ def _go_to(m, k: Kinematics, q, joints, values):
         return q
     first = {name: float(joint.value(q, k.p)) for name, (joint, _) in targets.items()}
     if m.dimension == 3:  # angles count no turns there: the nearest way
-        near = lambda name, joint, value: value - TURN * round((value - first[name]) / TURN) if joint.coordinate == "angle" else value
-        targets = {name: (joint, near(name, joint, value)) for name, (joint, value) in targets.items()}
+        turns = lambda name, value: TURN * round((value - first[name]) / TURN)
+        targets = {name: (joint, value - (turns(name, value) if joint.coordinate == "angle" else 0.0))
+                   for name, (joint, value) in targets.items()}  # fmt: skip
     span = max(
         abs(value - first[name]) / (0.1 if joint.coordinate == "angle" else 0.05 * k.size)
         for name, (joint, value) in targets.items()

@@ -322,7 +322,8 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
                 raise
             self._request = request
             return assemble(self, *(request or ({}, {}, None)), drawn=request is None, t=t0, forward=forward)
-        if (t0, forward) == (0.0, 1.0) or not any(follows_time(part) for part in (*self.joints.alone.values(), *self.drives.values())):
+        parts = (*self.joints.alone.values(), *self.drives.values())
+        if (t0, forward) == (0.0, 1.0) or not any(map(follows_time, parts)):
             return assembly
         if (t0, forward) not in assembly.others:
             speeds = self._request[1] if self._request else {}

@@ -13,7 +13,7 @@ from ..errors import BadArgument
 from ..model.call_by_name import Names, param_names, wanted, with_more
 from ..model.input_tables import input_table, values_at
 from ..model.names_in_order import NamesInOrder
-from ..results.sampling import time_direction
+from ..results.sampling import states_of_steps, time_direction
 from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
@@ -82,7 +82,9 @@ class Resolver:
         model = sol.plan.model
         p = self._with_built_in(param_names(sol.trail.data, model.places))
         inputs = model.inputs | sol.trail.inputs.along(np.atleast_1d(sol.t), time_direction(sol.source))
-        return MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, inputs, sol.s, caught_in(sol))
+        made = MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, inputs, sol.s, caught_in(sol))
+        made.run = sol.source
+        return made
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -213,6 +215,7 @@ class MechanismRecord:
         self.states = states_in(np.atleast_2d(s).T, resolver.states) if resolver.states else {}
         self.shape: tuple[int, ...] = np.shape(t)
         self._impact, self.caught = impact, impact is not None  # by a start with initial="impact"
+        self.run: Any = None  # the solution whose steps turns are counted by; None of members of a sweep
 
     @cached_property
     def impact(self) -> Impact:
@@ -325,6 +328,19 @@ class MechanismRecord:
     def follows_time(self, part) -> bool:
         """Whether the rows of a joint or drive depend on time by themselves: then it gives power."""
         return follows_time(part)
+
+    @cached_property
+    def steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Times, q and v of every step of the run, time first; None where they are not to be had."""
+        found = None if self.run is None else states_of_steps(self.run)
+        if found is None:
+            return None
+        model = self.run.plan.model
+        return found[0], found[1][:, : model.nc].T, found[1][:, model.nq : model.nq + model.nv].T
+
+    def counted_before(self, joint) -> np.ndarray | None:
+        """The angle of a joint with its turns, as a file holds it."""
+        return None
 
     def power(self, part):
         """Power of a joint or drive alone, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""

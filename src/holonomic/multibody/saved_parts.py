@@ -33,6 +33,10 @@ def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any]
         if force.stores:
             arrays[f"energy {i}"] = np.array(record.full(record.energy(force)))[:, None]
         forces.append(said)
+    if resolver.dimension == 3:  # turns are counted by steps, which a file does not hold
+        for i, joint in enumerate(resolver.joints.values()):
+            if joint.coordinate == "angle":
+                arrays[f"angle {i}"] = np.array(record.kit.counted(record, joint))[:, None]
     data = {
         "dimension": resolver.dimension, "gravity": resolver.gravity, "states": resolver.states, "pairs": pairs,
         "params": {name: float(value) for name, value in known_in(record.p).items()},
@@ -135,6 +139,11 @@ class KeptRecord(MechanismRecord):
         return tuple(
             sum((values[:, i] for i in np.flatnonzero(own & (column == nv * k + j))), np.zeros(len(self.t))) for j in range(nv)
         )
+
+    def counted_before(self, joint) -> np.ndarray | None:
+        """As `MechanismRecord.counted_before`."""
+        found = self._kept.get(f"angle {list(self.resolver.joints).index(joint.name)}")
+        return None if found is None else found[:, 0]
 
     def follows_time(self, part) -> bool:
         """As `MechanismRecord.follows_time`."""

@@ -1,8 +1,8 @@
 """Which joints stay as they are while others are moved: all that share no loop with one of these.
 
-Two joints share a loop if a closed walk over bodies, which passes each of them once, goes through both. Such classes of joints are
-those of the fundamental cycles of a spanning tree that share a joint. A coupling joins the classes of its two joints. Bodies between
-which all joints stay move as one.
+Two joints share a loop if a closed walk over bodies, which passes each of them once, goes through both. Such classes of joints
+are those of the fundamental cycles of a spanning tree that share a joint. A coupling joins the classes of its two joints. Bodies
+between which all joints stay move as one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from .joint import Drive, follows_time
 from .small_vectors import apply, dot, minus, transposed
 
 GROUND = -1
+BESIDE = ("x", "y", "z", "turn 1", "turn 2", "turn 3")  # labels of rows
 
 
 class Classes:
@@ -89,7 +90,8 @@ def together(m, moved: Iterable[str]) -> tuple[list[list[int]], set[str]]:
     for body in range(GROUND, len(m.bodies)):
         groups.setdefault(bodies.of(body), []).append(body)
     classes = [alike.of(name) for name in ends]
-    return [group for group in groups.values() if len(group) > 1], {name for name in ends if classes.count(alike.of(name)) == 1}
+    free = {name for name in ends if classes.count(alike.of(name)) == 1}
+    return [group for group in groups.values() if len(group) > 1], free
 
 
 def held_together(m, k, q: np.ndarray, joints: list, moved: Iterable[str]) -> list:
@@ -102,9 +104,8 @@ def held_together(m, k, q: np.ndarray, joints: list, moved: Iterable[str]) -> li
     for first, *others in groups:
         for body in others:
             name = f"{list(m.bodies)[body]} beside what holds it"
-            hold = Drive(name, name, ((first,), (body,)), beside_rows(k.kit, first, body, q), ("x", "y", "z", "1", "2", "3")[: k.kit.NV])
+            kept.append(Drive(name, name, ((first,), (body,)), beside_rows(k.kit, first, body, q), BESIDE[: k.kit.NV]))
             k.names[name] = ("q",)
-            kept.append(hold)
     for name in moved:
         for what, (value, _) in m.joints[name].more.items() if name in free else ():  # one that turns does not slide
             kept.append(Drive(f"{name} {what}", name, m.joints[name].marks, still_rows(value, value(q, k.p)), (what,)))

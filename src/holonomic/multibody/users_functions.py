@@ -76,7 +76,7 @@ def answered(function, names, given, role: str, n: int | None = None):
 
 
 def answered_along(function, names, given, role: str, n: int):
-    """The same of a function of time at a complex time, whose imaginary part is a small step: what it gives has the derivative in its.
+    """The same of a function of time at a complex time, whose imaginary part is a step: with the derivative times that step.
 
     A user's function need not take complex numbers: the derivative is that of the function on symbols.
     """

@@ -277,6 +277,24 @@ def _of_the_same_run(sol, times):
     return _made_again(sol, times).trail.arrays[1:]
 
 
+def states_of_steps(sol) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return times and states of every step of a run; None where it left too little to tell them.
+
+    A run that kept some times alone is made again once.
+    """
+    if sol.trail.parts:
+        pieces = [states_of_steps(part) for part in sol.trail.parts]
+        if any(piece is None for piece in pieces):
+            return None
+        size = sol.plan.model.nq + sol.plan.model.nv
+        return np.concatenate([t for t, _ in pieces]), np.concatenate([x[:, :size] for _, x in pieces])
+    if sol.trail.steps_kept:
+        return sol.trail.arrays[:2]
+    if sol.trail.again is None or sol.trail.bytes_of_steps > STEPS_BYTES:
+        return None
+    return _with_every_step(sol).trail.arrays[:2]
+
+
 @remembered("every step")
 def _with_every_step(sol):
     """The same run, every step of it kept."""
@@ -344,10 +362,9 @@ def energies(sol) -> np.ndarray:
 
 @remembered("residuals")
 def residuals(sol) -> np.ndarray:
-    """Return the residuals of positions, then of velocities, (time, row); a run begins with the rates of the side to which it goes."""
-    source = sol.source
-    times = np.where(sol.trail.arrays[0] == source.span[0], side_of(source.span[0], time_direction(source)), sol.trail.arrays[0])
-    return values_along(sol, Fn.RESIDUAL, times=times)
+    """Return the residuals of positions, then of velocities, (time, row); where a run begins, those of the side to which it goes."""
+    t, start = sol.trail.arrays[0], sol.source.span[0]
+    return values_along(sol, Fn.RESIDUAL, times=np.where(t == start, side_of(start, time_direction(sol.source)), t))
 
 
 @remembered("settled")

@@ -100,7 +100,7 @@ def check_initial(model, initial: str, hold, redundant: str | None) -> np.ndarra
 
 
 def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None, forward: float = 1.0) -> Start:
-    """Return consistent initial values, or raise with the reason why there are none; velocities are those of the side of the run."""
+    """Return consistent initial values, of the side to which the run goes, or raise with the reason why there are none."""
     side = side_of(t, forward)
     held = check_initial(model, initial, hold, redundant)
     guess, moved_w = q, 0.0
