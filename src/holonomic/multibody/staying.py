@@ -95,7 +95,7 @@ def together(m, moved: Iterable[str]) -> tuple[list[list[int]], set[str]]:
 
 
 def held_together(m, k, q: np.ndarray, joints: list, moved: Iterable[str]) -> list:
-    """Rows to close while joints are moved: those of joints that may move, and of bodies that keep their places beside each other."""
+    """Rows to close while joints are moved: of joints that may move, and of bodies that keep their places beside each other."""
     moved = list(moved)
     groups, free = together(m, moved)
     group_of = {body: i for i, group in enumerate(groups) for body in group}

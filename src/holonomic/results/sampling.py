@@ -362,7 +362,7 @@ def energies(sol) -> np.ndarray:
 
 @remembered("residuals")
 def residuals(sol) -> np.ndarray:
-    """Return the residuals of positions, then of velocities, (time, row); where a run begins, those of the side to which it goes."""
+    """Return residuals of positions, then of velocities, (time, row); where a run begins, of the side to which it goes."""
     t, start = sol.trail.arrays[0], sol.source.span[0]
     return values_along(sol, Fn.RESIDUAL, times=np.where(t == start, side_of(start, time_direction(sol.source)), t))
 
