@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arguments import Assembling
 from ..errors import BadArgument, HolonomicError, NotFinite
+from ..model.blas_threads import one_thread
 from ..model.call_by_name import methods_say_what_they_take
 from ..model.collector_pause import collector_paused
 from ..model.names_in_order import NumbersInOrder
@@ -282,7 +283,8 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
 
     def mobility(self) -> Mobility:
         """Count degrees of freedom where the mechanism stands, and name redundant rows by joint."""
-        return mobility(self)
+        with one_thread(self.kit.NV * len(self.bodies)):
+            return mobility(self)
 
     def describe(self) -> str:
         """Say what the mechanism is made of, what it leaves free, where it stands and how it runs, in a few lines at any size.
@@ -302,7 +304,7 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
             if not self.bodies:
                 raise BadArgument("the mechanism has no bodies. Add one with m.body(name, rod(start, end, mass=1.0)).")
             try:
-                with collector_paused():
+                with collector_paused(), one_thread(self.kit.NV * len(self.bodies)):
                     self._assembly = assemble(self, *(self._request or ({}, {}, None)), drawn=self._request is None)
             except HolonomicError:
                 self._request = None
@@ -321,13 +323,14 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
             if t0 == 0.0:
                 raise
             self._request = request
-            return assemble(self, *(request or ({}, {}, None)), drawn=request is None, t=t0, forward=forward)
+            with collector_paused(), one_thread(self.kit.NV * len(self.bodies)):
+                return assemble(self, *(request or ({}, {}, None)), drawn=request is None, t=t0, forward=forward)
         parts = (*self.joints.alone.values(), *self.drives.values())
         if (t0, forward) == (0.0, 1.0) or not any(map(follows_time, parts)):
             return assembly
         if (t0, forward) not in assembly.others:
             speeds = self._request[1] if self._request else {}
-            with collector_paused():
+            with collector_paused(), one_thread(self.kit.NV * len(self.bodies)):
                 assembly.others[t0, forward] = assemble_at(self, assembly, speeds, t0, forward)
         return assembly.others[t0, forward]
 
@@ -417,8 +420,9 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
     def _lowered(self, assembly: Assembly, varying=()):
         check_inertias(self)
         made = lower(self, varying)
-        check_masses(self, made, assembly.q)
-        refuse_shared_loads(self, assembly.q)
+        with one_thread(self.kit.NV * len(self.bodies)):
+            check_masses(self, made, assembly.q)
+            refuse_shared_loads(self, assembly.q)
         return made
 
     def _changed(self) -> None:

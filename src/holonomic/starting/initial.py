@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState, NotFinite, SingularPosition
 from ..kernels.consistent import distances
 from ..kernels.signatures import Fn
+from ..model.blas_threads import one_thread
 from ..model.dae import Dae, consistent
 from ..model.given_numbers import axes
 from . import by_operators
@@ -114,11 +115,13 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if model.is_ode:
         return Start(q, v)
     if not model.dense:
-        return _by_operators(model, t, side, q, v, data, tol, initial, held, redundant)
+        with one_thread(max(model.nq, model.n_lam)):
+            return _by_operators(model, t, side, q, v, data, tol, initial, held, redundant)
     examined = model.examined(data)
     if model.n_lam and examined and initial == "check" and _plainly_consistent(model, side, q, v, data, tol):
         return Start(q, v, moved_w=moved_w)
-    start = _prepared(model, t, side, q, v, data, tol, initial, held, redundant, examined)
+    with one_thread(max(model.nq, model.n_lam)):
+        start = _prepared(model, t, side, q, v, data, tol, initial, held, redundant, examined)
     if model.nw:
         q = with_w_solved(model, t, start.q, start.v, data)
         start = start._replace(q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
