@@ -36,7 +36,7 @@ def _switches(file: str) -> tuple | None:
 
 def _all() -> list[tuple]:
     """Those of all libraries that are loaded."""
-    files = (getattr(sys.modules.get(name), "__file__", None) for name in FILES)
+    files = (sys.modules[name].__file__ for name in FILES if name in sys.modules)
     return [found for file in files if file is not None and (found := _switches(file)) is not None]
 
 
