@@ -59,6 +59,8 @@ class Assembly:
         Angle or position of each joint that has one.
     followed : {str: float}
         By how much joints that nobody named moved with those that were: loops, gears or couplings took them along; rad or m.
+    others : {(float, float): Assembly}
+        Starts of runs from other times, or back from there (-1), as far as they were asked for.
     """
 
     q: np.ndarray
@@ -68,7 +70,7 @@ class Assembly:
     turned: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
     followed: dict[str, float] = field(default_factory=dict)
-    others: dict[tuple[float, float], Assembly] = field(default_factory=dict, repr=False)  # starts at other times, or backwards
+    others: dict[tuple[float, float], Assembly] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         text = f"assembled: bodies moved by at most {self.moved:.3g} m and turned by at most {self.turned:.3g} rad"
