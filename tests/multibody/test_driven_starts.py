@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
-from holonomic import Stepper, load, simulate, sweep
+from holonomic import Stepper, load, opaque, simulate, sweep
 from holonomic.errors import NotFinite
 from holonomic.multibody import Mechanism, rod
 
@@ -139,3 +140,21 @@ def test_a_law_need_not_begin_at_zero():
     np.testing.assert_allclose(simulate(m, (2.0, 3.0), save_at=3, compile="never")["O"].angle, np.log([2.0, 2.5, 3.0]), atol=1e-7)
     with pytest.raises(NotFinite, match=r"'O drive' is not finite at t = 0\. Check what its function of time gives there\."):
         simulate(m, 1.0)
+
+
+@pytest.mark.parametrize("given", [{}, {"jac": lambda t: 3 * np.cos(3 * t)}])
+def test_an_opaque_law_has_the_rate_that_the_run_sees(given):
+    law = opaque(lambda t: np.sin(3 * t), **given)
+    for compile in ("now", "never"):
+        sol = simulate(arm(angle=lambda t: law(t)), (0.2, 0.6), compile=compile)
+        assert sol["O"].speed[0] == pytest.approx(3 * np.cos(0.6), rel=1e-7 if not given else ROUNDING)
+
+
+def test_a_tabulated_law_and_one_of_parameters_start_at_their_rates():
+    spline = CubicSpline([0, 1, 2], [0, 1, 0.5])
+    assert simulate(arm(angle=lambda t: spline(t)), (0.3, 0.6))["O"].speed[0] == pytest.approx(spline(0.3, 1), rel=1e-12)
+    m = arm(angle=lambda t, p: p.A * np.sin(p.w * t))
+    m.parameter("A", 0.5)
+    m.parameter("w", 4.0)
+    runs = sweep(m, (0.5, 1.0), params={"w": [4.0, 40.0]}, save_at=3)
+    np.testing.assert_allclose(runs["O"].speed[:, 0], [2.0 * np.cos(2.0), 20.0 * np.cos(20.0)], rtol=1e-9)
