@@ -157,7 +157,7 @@ def suspects(run, ahead: bool):
 def too_long(run, plan) -> bool:
     """Whether it is a step of fixed length that failed, and all is regular where it begins: pivots are not much smaller there."""
     model = plan.model
-    if not run.memory.fixed or not np.all(np.isfinite(run.x)):
+    if model.is_ode or not (run.memory.fixed and plan.choice.integrator.implicit and np.all(np.isfinite(run.x))):
         return False
     places = [(float(t), np.asarray(x)[: model.nq + model.nv]) for t, x in (run.start, (run.t, run.x))]
     before, here = (model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data[: len(model.data())]) for t, x in places)
