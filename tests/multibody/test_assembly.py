@@ -201,3 +201,18 @@ def test_a_ball_joint_that_is_not_named_stays_too():
     turn = {name: sol[name].rotation[0] @ start[name].T for name in "abc"}
     np.testing.assert_allclose(turn["b"], turn["a"], atol=1e-12)
     assert sol["tube"].position[0] == pytest.approx(0.0, abs=1e-12) and sol["tube"].angle[0] == pytest.approx(1.0)
+
+
+def test_a_driven_point_stays_on_its_path_while_another_joint_is_moved():
+    m = Mechanism()
+    for k, name in enumerate(("upper", "fore", "hand")):
+        m.body(name, rod((k, 0.3 * (k % 2)), (k + 1, 0.3 * ((k + 1) % 2)), mass=1.0))
+    m.revolute("shoulder", "ground", "upper", at=(0, 0))
+    m.revolute("elbow", "upper", "fore", at=(1, 0.3))
+    m.revolute("wrist", "fore", "hand", at=(2, 0))
+    m.point("tip", "fore", (2, 0))
+    m.drive("tip", path=lambda t: (1.9 - t, 0.1))
+    m.assemble({"wrist": 2.0})
+    sol = simulate(m, 0.1)
+    np.testing.assert_allclose(sol["tip"].position[0], (1.9, 0.1), atol=1e-10)
+    assert sol["wrist"].angle[0] == pytest.approx(2.0)

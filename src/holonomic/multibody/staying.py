@@ -15,6 +15,7 @@ from .joint import Drive, follows_time
 from .small_vectors import apply, dot, minus, transposed
 
 GROUND = -1
+SECOND = "[second]"  # names have no brackets
 BESIDE = ("x", "y", "z", "turn 1", "turn 2", "turn 3")  # labels of rows
 
 
@@ -38,10 +39,22 @@ class Classes:
             self._above[other] = first
 
 
+def bodies_of(m, part) -> list[int]:
+    """Bodies whose places a joint or drive ties; the ground among them where it drives a point, or is the housing of a gear."""
+    housing = part.kind == "gear" and f"{part.name}.ratio" in m.params if part.name in m.joints else part.of in m.points
+    return [mark[0] for mark in part.marks] + [GROUND] * housing
+
+
 def ends_of(m) -> dict[str, tuple[int, int]]:
-    """Bodies between which each joint is, by name; a point that is driven is joined to the ground."""
-    joints = {name: (joint.first.index, joint.second.index) for name, joint in m.joints.items() if joint.of is None}
-    return joints | {drive.name: (GROUND, drive.marks[0][0]) for drive in m.drives.values() if drive.of in m.points}
+    """Bodies between which joints and driven points are, by name; between three bodies there are two, of which one has a mark."""
+    found = {}
+    for part in (*m.joints.values(), *m.drives.values()):
+        if part.level == "position" and (part.name in m.joints or part.of in m.points):
+            *pair, last = dict.fromkeys(bodies_of(m, part))
+            found[part.name] = (pair[0], last)
+            if len(pair) == 2:
+                found[part.name + SECOND] = (pair[1], last)
+    return found
 
 
 def loops(ends: dict[str, tuple[int, int]]) -> Iterator[list[str]]:
@@ -81,8 +94,10 @@ def together(m, moved: Iterable[str]) -> tuple[list[list[int]], set[str]]:
     for drive in m.drives.values():
         if drive.leader is not None:
             alike.join((drive.of, drive.leader))
+    for name in ends:
+        alike.join((name, name.removesuffix(SECOND)))
     moving = {alike.of(name) for name in moved}
-    moving |= {alike.of(name) for name in ends if name in m.drives or follows_time(m.joints[name])}
+    moving |= {alike.of(part.name) for part in (*m.joints.values(), *m.drives.values()) if part.name in ends and follows_time(part)}
     bodies, groups = Classes(), {}
     for name, pair in ends.items():
         if alike.of(name) not in moving:
@@ -99,11 +114,11 @@ def held_together(m, k, q: np.ndarray, joints: list, moved: Iterable[str]) -> li
     moved = list(moved)
     groups, free = together(m, moved)
     group_of = {body: i for i, group in enumerate(groups) for body in group}
-    inside = lambda part: len({group_of.get(mark[0], (mark[0],)) for mark in part.marks}) == 1
-    kept = []
+    inside = lambda part: len({group_of.get(body, (body,)) for body in bodies_of(m, part)}) == 1
+    names, kept = list(m.bodies), []
     for first, *others in groups:
         for body in others:
-            name = f"{list(m.bodies)[body]} beside what holds it"
+            name = f"{names[body]} beside what holds it"
             kept.append(Drive(name, name, ((first,), (body,)), beside_rows(k.kit, first, body, q), BESIDE[: k.kit.NV]))
             k.names[name] = ("q",)
     for name in moved:
