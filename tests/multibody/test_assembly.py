@@ -5,8 +5,10 @@ import pytest
 
 from holonomic import InconsistentState, RedundancyWarning, simulate
 from holonomic.multibody import AssemblyWarning, Mechanism, rod
+from holonomic.multibody.assemble import Kinematics
 
-from .machines import four_bar, pendulum, slider_crank
+from .machines import four_bar, pendulum, slider_crank, wheel_pair
+from .random_machines import Machine
 
 
 def open_pair(gap):
@@ -139,3 +141,102 @@ def test_a_flat_parallelogram_is_singular_and_not_redundant():
     assert found.redundant == {}
     assert found.dof == 1
     assert found.margin < 1e-6
+
+
+def robot(dimension):
+    """Three links on hinges and a slide, and a wheel beside them, geared to another one."""
+    z = (0.0,) * (dimension - 2)
+    about = {} if dimension == 2 else {"axis": (0.0, 0.2, 1.0)}
+    m = Mechanism(gravity=(0, -9.81, *z))
+    for k, name in enumerate(("upper", "fore", "hand")):
+        m.body(name, rod((k, 0, *z), (k + 1, 0.3, *z), mass=1.0))
+    m.revolute("shoulder", "ground", "upper", at=(0, 0, *z), **about)
+    m.revolute("elbow", "upper", "fore", at=(1, 0, *z), **about)
+    m.prismatic("grip", "fore", "hand", at=(2, 0, *z), axis=(1, 0, *z))
+    return m
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_joints_that_are_not_named_stay(dimension):
+    m = robot(dimension)
+    before = m.assembly.values
+    for name, value in (("elbow", 1.5), ("shoulder", -2.0), ("grip", 0.4)):
+        found = m.assemble({name: value})
+        assert found.values == pytest.approx(dict(before) | {name: value}, abs=1e-12)
+        assert not found.followed and "took along" not in str(found)
+    found = m.assemble({"elbow": 1.0, "grip": -0.2})
+    assert found.values == pytest.approx(dict(before) | {"elbow": 1.0, "grip": -0.2}, abs=1e-12)
+
+
+def test_a_coupled_joint_a_gear_and_a_loop_go_along_and_it_is_said():
+    m = robot(2)
+    before = m.assembly.values
+    m.couple("tie", "elbow", "grip", ratio=0.1, offset=-0.1 * before["elbow"])
+    found = m.assemble({"elbow": before["elbow"] + 1.0})
+    assert found.values["shoulder"] == pytest.approx(before["shoulder"], abs=1e-12)
+    assert found.followed == pytest.approx({"grip": 0.1})
+    assert str(found).endswith("; loops took along 'grip' by 0.1. Of several closures, this is the one nearest to the start.")
+    m = wheel_pair((0.1, 0.2))
+    m.body("arm", rod((0.3, 0), (1, 0), mass=1.0))
+    m.revolute("hand", "b", "arm", at=(0.4, 0))
+    assert m.assemble({"A": 1.0}).followed == pytest.approx({"B": -0.5})
+    assert m.assembly.values["hand"] == pytest.approx(0.0, abs=1e-12)
+    m = four_bar()
+    m.body("arm", rod((0.2, 1), (1, 2), mass=1.0))
+    m.revolute("hand", "b", "arm", at=(0.5, 1.2))
+    found = m.assemble({"A": m.assembly.values["A"] - 0.3})
+    assert set(found.followed) == {"B", "C", "D"} and "hand" not in found.followed
+    assert m.mobility().dof == 2
+
+
+def test_a_ball_joint_that_is_not_named_stays_too():
+    m = Mechanism(gravity=(0, 0, 0))
+    m.body("a", at=(1, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    m.body("b", at=(1, 1, 0), mass=1.0, inertia=(1, 2, 1))
+    m.body("c", at=(2, 1, 0.5), mass=1.0, inertia=(1, 2, 1))
+    m.revolute("O", "ground", "a", at=(0, 0, 0), axis=(0, 0, 1))
+    m.spherical("ball", "a", "b", at=(1, 0.5, 0))
+    m.cylindrical("tube", "b", "c", at=(1.5, 1, 0), axis=(1, 0, 0))
+    start = {name: simulate(m, 1e-6, save_at=2)[name].rotation[0] for name in "abc"}
+    m.assemble({"O": 2.0, "tube": 1.0})
+    sol = simulate(m, 1e-6, save_at=2)
+    turn = {name: sol[name].rotation[0] @ start[name].T for name in "abc"}
+    np.testing.assert_allclose(turn["b"], turn["a"], atol=1e-12)
+    assert sol["tube"].position[0] == pytest.approx(0.0, abs=1e-12) and sol["tube"].angle[0] == pytest.approx(1.0)
+
+
+def test_a_driven_point_stays_on_its_path_while_another_joint_is_moved():
+    m = Mechanism()
+    for k, name in enumerate(("upper", "fore", "hand")):
+        m.body(name, rod((k, 0.3 * (k % 2)), (k + 1, 0.3 * ((k + 1) % 2)), mass=1.0))
+    m.revolute("shoulder", "ground", "upper", at=(0, 0))
+    m.revolute("elbow", "upper", "fore", at=(1, 0.3))
+    m.revolute("wrist", "fore", "hand", at=(2, 0))
+    m.point("tip", "fore", (2, 0))
+    m.drive("tip", path=lambda t: (1.9 - t, 0.1))
+    m.assemble({"wrist": 2.0})
+    sol = simulate(m, 0.1)
+    np.testing.assert_allclose(sol["tip"].position[0], (1.9, 0.1), atol=1e-10)
+    assert sol["wrist"].angle[0] == pytest.approx(2.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_random_machines_are_closed_where_a_joint_was_asked_for_and_trees_stay(dimension):
+    """A joint moved by up to 0.4: it is there, every row is closed, and what moved with it without a loop is nothing."""
+    there = 0
+    for seed in range(6000, 6040 if dimension == 2 else 6015):
+        machine = Machine(seed, dimension)
+        m = machine.m
+        try:
+            before = dict(m.assembly.values)
+            name = next(name for name in machine.hinges if name not in machine.drives)
+            found = m.assemble({name: before[name] + machine.rng.uniform(-0.4, 0.4)})
+        except (InconsistentState, StopIteration):  # loops that reach no further; no hinge
+            continue
+        k = Kinematics(m)
+        assert max(k.gaps(0.0, found.q).values()) < 1e-9 * k.size, seed
+        loops = machine.couplings or machine.gears or any(each.startswith(("rod", "teeth")) for each in machine.ends)
+        assert loops or not found.followed, seed
+        there += 1
+    assert there > (25 if dimension == 2 else 9)

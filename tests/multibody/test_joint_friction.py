@@ -8,6 +8,7 @@ from holonomic.errors import BadArgument
 from holonomic.multibody import Mechanism, box, equilibrium, linearize, rod
 
 from .machines import four_bar, pendulum, slider_crank
+from .random_machines import Machine
 
 
 def test_a_slide_under_its_weight_and_a_push_is_slowed_by_mu_n():
@@ -92,3 +93,49 @@ def test_what_is_missing_or_too_much_is_said():
         m.friction("A")
     with pytest.raises(BadArgument, match=r"give numbers; coefficient= already follows"):
         m.friction("A", coulomb=lambda lam: lam[0])
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+@pytest.mark.parametrize("mass", [1e-12, 1e-7, 1.0, 1e6])
+def test_a_block_is_braked_by_mu_g_whatever_it_weighs(mass, compile):
+    m = Mechanism(gravity=(0, -10.0))
+    m.body("block", at=(0, 0), mass=mass, inertia=mass)
+    m.prismatic("slide", "ground", "block", at=(0, 0), axis=(1, 0))
+    m.friction("slide", coefficient=0.5, smoothing=1e-3)
+    sol = simulate(m, 0.05, q0=[0, 0, 0], v0=[1.0, 0, 0], compile=compile)
+    assert (1 - sol.v[-1, 0]) / 0.05 == pytest.approx(5.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+def test_a_load_may_go_through_zero(compile):
+    """A block pushed against its slide from both sides in turn: v' = -μ |5 sin 7t| while it slides."""
+    m = Mechanism(gravity=(0, 0))
+    m.body("block", at=(0, 0), mass=1.0, inertia=1.0)
+    m.prismatic("slide", "ground", "block", at=(0, 0), axis=(1, 0))
+    m.friction("slide", coefficient=0.2, smoothing=1e-3)
+    m.force("push", "block", value=lambda t: (0.0, 5 * np.sin(7 * t)))
+    sol = simulate(m, 2 * np.pi / 7, q0=[0, 0, 0], v0=[2.0, 0, 0], compile=compile, rtol=1e-9)
+    assert sol.v[-1, 0] == pytest.approx(2.0 - 0.2 * 5 * 4 / 7, abs=1e-7)
+
+
+class Rubbing(Machine):
+    """Random machines with friction under their reactions, so strong that Newton's method takes seven steps."""
+
+    def _actuators(self):
+        for name, (kind, _, _) in self.hinges.items():
+            if self.rng.random() < 0.8:
+                mu = float(self.rng.uniform(0.5, 3))
+                bearing = {} if kind == "prismatic" else {"radius": float(self.rng.uniform(0.1, 1.0))}
+                self.m.friction(name, coefficient=mu, smoothing=float(self.rng.choice([1e-3, 1e-2, 1e-1])), **bearing)
+
+    def _couplings(self):
+        pass
+
+    def _gears(self):
+        pass
+
+
+@pytest.mark.parametrize("seed", [134, 139])
+def test_strong_friction_that_leaves_one_reaction_runs_as_code_as_it_does_as_tables(seed):
+    one, other = (simulate(Rubbing(seed, 2).m, 0.3, compile=compile, save_at=3, rtol=1e-8) for compile in ("now", "never"))
+    np.testing.assert_allclose(one.q, other.q, atol=1e-5)

@@ -1,13 +1,16 @@
 """Results by name: signs, places, balance of every body, power and energy."""
 
 import copy
+import csv
 
 import numpy as np
 import pytest
 
-from holonomic import Event, simulate
+from holonomic import Event, load, simulate, sweep
 from holonomic.errors import BadArgument, UnknownName
 from holonomic.multibody import Mechanism, box, disk, rod
+from holonomic.view.panels import panel
+from holonomic.view.scene import scene_of
 
 from .machines import four_bar, pendulum, slider_crank
 
@@ -247,3 +250,76 @@ def test_xarray_holds_the_forces_of_joints():
     data = sol.to_xarray()
     np.testing.assert_array_equal(data["A.force"].sel(axis="y"), sol["A"].force[:, 1])
     assert data["O drive.torque"].dims == ("time",)
+
+
+def hoist(dimension):
+    """A driven arm with a motor and friction on its hinge, and a slide with a motor alone."""
+    z = (0.0,) * (dimension - 2)
+    m = Mechanism(gravity=(0, -9.81, *z))
+    m.body("arm", rod((0, 0, *z), (1, 0, *z), mass=2.0))
+    m.body("sled", at=(0, 3, *z), mass=2.0, inertia=1.0 if dimension == 2 else (1, 1, 1))
+    m.revolute("O", "ground", "arm", at=(0, 0, *z), **({} if dimension == 2 else {"axis": (0, 0, -1)}))
+    m.prismatic("S", "ground", "sled", at=(0, 3, *z), axis=(0, 1, *z))
+    m.drive("O", angle=lambda t: 0.2 * t * t)
+    m.motor("O", torque=1.5)
+    m.friction("O", viscous=2.0, coulomb=0.0)
+    m.motor("S", force=lambda t: 30.0 + t)
+    return m
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("compile", ["now", "never"])
+def test_the_effort_of_a_joint_is_what_drive_and_motors_give_along_its_axis(dimension, compile, tmp_path):
+    m = hoist(dimension)
+    sol = simulate(m, 1.0, save_at=5, compile=compile)
+    side = 1.0 if dimension == 2 else -1.0  # about (0, 0, -1) the arm turns down
+    needed = 2 / 3 * 0.4 + side * 2.0 * 9.81 * 0.5 * np.cos(0.2 * sol.t**2) + 2.0 * 0.4 * sol.t  # J φ'' + weight + friction
+    sol.save(tmp_path / "run.nc")
+    runs = sweep(m, 1.0, params={"arm.mass": [2.0]}, save_at=5, compile=compile)
+    for run in (sol, load(tmp_path / "run.nc"), {name: sol[name] for name in ("O", "S", "O drive", "O motor", "O friction")}):
+        np.testing.assert_allclose(run["O"].effort, needed, atol=1e-8)
+        np.testing.assert_allclose(run["O drive"].effort, needed - 1.5, atol=1e-8)
+        np.testing.assert_allclose(run["O motor"].effort, 1.5)
+        np.testing.assert_allclose(run["O friction"].effort, -2.0 * 0.4 * sol.t, atol=1e-8)
+        np.testing.assert_allclose(run["S"].effort, 30.0 + sol.t)
+    np.testing.assert_allclose(runs["O"].effort[0], needed, atol=1e-7)
+    table = to_columns(sol, tmp_path)
+    np.testing.assert_allclose(table["O.effort"], needed, atol=1e-8)
+    np.testing.assert_allclose(table["S motor.effort"], 30.0 + sol.t)
+    assert panel(sol, "O.effort").heading == "O: effort  (N m)" and panel(sol, "S motor.effort").unit == "N"
+    assert "effort" not in repr(simulate(slider_crank(), 0.01)["A"])
+    offered = {signal.name for signal in scene_of(sol, frames=5).tracks[0].signals}
+    assert {"O.effort", "S.effort"} <= offered
+
+
+def to_columns(sol, folder):
+    """What a CSV file has."""
+    sol.to_csv(folder / "run.csv")
+    with open(folder / "run.csv") as file:
+        names = next(csv.reader(file))
+    return dict(zip(names, np.loadtxt(folder / "run.csv", delimiter=",", skiprows=1, ndmin=2).T, strict=True))
+
+
+def test_what_has_no_axis_has_no_effort():
+    m = slider_crank(speed=3.0)
+    m.point("tip", "link", (1, 0))
+    m.spring("s", "ground", "slider", at=((3, 0), (1.686, 0)), stiffness=1.0)
+    sol = simulate(m, 0.01)
+    assert np.all(sol["A"].effort == 0.0)
+    with pytest.raises(AttributeError, match="'s' does not act on a joint and has no effort along an axis"):
+        _ = sol["s"].effort
+    m = Mechanism(gravity=(0, 0, 0))
+    m.body("a", at=(0, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    m.spherical("ball", "ground", "a", at=(0, 0, 1))
+    with pytest.raises(AttributeError, match="'ball' is spherical and has neither an angle nor a position, so no effort"):
+        _ = simulate(m, 0.01)["ball"].effort
+
+
+def test_a_bushing_has_no_line_along_which_it_pulls():
+    m = Mechanism()
+    m.body("a", at=(0, 0), mass=1.0, inertia=1.0)
+    m.bushing("pad", "ground", "a", at=(0, 0.1), stiffness=(100, 100, 10))
+    sol = simulate(m, 0.01)
+    assert "tension" not in repr(sol["pad"]) and "length" not in repr(sol["pad"])
+    with pytest.raises(AttributeError, match="'pad' does not act along a line"):
+        _ = sol["pad"].tension

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from holonomic import Ode, RedundancyWarning, simulate
+from holonomic import Ode, RedundancyWarning, load, simulate, sweep
 from holonomic.errors import BadArgument
 from holonomic.multibody import Mechanism, TurnsWarning, box, cylinder, disk, equilibrium, linearize, rod, space, sphere
 
@@ -230,8 +230,26 @@ def test_turns_that_cannot_be_counted_are_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(sol(np.linspace(0, 3, 61))["O"].angle, fine[::5], atol=1e-9)
+        np.testing.assert_allclose(sol(np.linspace(0, 3, 3))["O"].angle, fine[::150], atol=1e-9)  # by the steps of the run
+        np.testing.assert_allclose(sol(3.0)["O"].angle, fine[-1], atol=1e-9)
     with pytest.warns(TurnsWarning, match=r"joint 'O' turns too far between the times that were kept"):
-        sol(np.linspace(0, 3, 3))["O"].angle
+        _ = sweep(m, 3.0, params={"rod.mass": [1.0, 2.0]}, save_at=3)["O"].angle  # members have no steps
+
+
+def test_turns_are_counted_by_steps_however_few_times_are_kept(tmp_path):
+    """A hinge that stands still, and is not accelerated, at every time that is kept, and has turned once in between."""
+    law = lambda t: 2 * np.pi * t - np.sin(2 * np.pi * t)
+    m = Mechanism(gravity=(0, 0, -9.81))
+    m.revolute("O", m.ground, m.body("rod", rod((0, 0, 0), (1, 0, 0), mass=1.0, width=0.1)), at=(0, 0, 0), axis=(0, 1, 0))
+    m.drive("O", angle=law)
+    for span in ((0.0, 5.0), (5.0, 0.0)):
+        sol = simulate(m, span, save_at=6)
+        turned = law(sol.t) - law(sol.t[0])
+        np.testing.assert_allclose(sol["O"].angle - sol["O"].angle[0], turned, atol=1e-5)
+        some = np.array([span[0], 2.5, span[1]])
+        np.testing.assert_allclose(sol(some)["O"].angle - sol["O"].angle[0], law(some) - law(span[0]), atol=1e-5)
+        sol.save(tmp_path / "run.nc")
+        np.testing.assert_allclose(load(tmp_path / "run.nc")["O"].angle, sol["O"].angle, atol=1e-12)
 
 
 def bob_welded_to_a_slanting_rod(compile, **bob):

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from holonomic import DOP853, RK4, RK45, Index2, Projection, Radau, simulate
-from holonomic.errors import NearSingularWarning, SingularPosition
+from holonomic import DOP853, RATTLE, RK4, RK45, Index2, Projection, Radau, simulate
+from holonomic.errors import NearSingularWarning, SingularPosition, StepFailed
 from holonomic.multibody import Mechanism, rod
+
+from .random_machines import Machine
 
 FIXED = {"integrator": RK4(), "stabilization": Projection()}
 
@@ -79,3 +81,27 @@ def test_a_large_net_that_comes_close_to_a_singular_position_is_warned_of():
     fell = r"the smallest pivot ratio of the mechanism as tables fell to \d\.?\d*e-\d+, from"
     with pytest.warns(NearSingularWarning, match=fell):
         simulate(net(15), 0.25, compile="never", integrator=DOP853())
+
+
+class Conservative(Machine):
+    """Random machines that keep their energy, for RATTLE."""
+
+    def _actuators(self):
+        pass
+
+    def _springs(self):
+        bodies = ["ground", *self.masses]
+        for i in range(2):
+            first, second = (str(each) for each in self.rng.permutation(bodies)[:2])
+            at = self._point(2), self._point(2)
+            numbers = {"stiffness": float(self.rng.uniform(1, 50)), "length": float(self.rng.uniform(0.2, 2))}
+            self.m.spring(f"s{i}", first, second, at=at, **numbers)
+
+
+@pytest.mark.parametrize("compile", ["now", "never"])
+def test_a_step_that_is_too_long_is_not_called_a_singular_position(compile):
+    """The smallest singular value of the scaled G is 0.14 where the step begins; a step of a tenth passes."""
+    too_long = r"Newton's iteration did not converge in a step of 3\.0e-02 from t = .* use a smaller step"
+    with pytest.raises(StepFailed, match=too_long):
+        simulate(Conservative(242, 2).m, 1.0, integrator=RATTLE(), step=0.03, compile=compile)
+    assert simulate(Conservative(242, 2).m, 0.9, integrator=RATTLE(), step=0.003, compile=compile).ended == "end"

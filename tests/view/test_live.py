@@ -429,6 +429,25 @@ def test_torques_of_joints_follow_the_sliders_in_the_plane(moved):
         np.testing.assert_allclose(seen(page, f"{name}.torque").ravel(), torque, atol=2e-5 * np.abs(torque).max())
 
 
+def test_forces_and_efforts_of_coupled_joints_follow_the_sliders(moved):
+    m = Mechanism(gravity=(0, -9.81))
+    for k in range(3):
+        m.body(f"link {k}", rod((k, 0), (k + 1, 0), mass=1.0))
+    m.revolute("O", m.ground, "link 0", at=(0, 0))
+    m.prismatic("A", "link 0", "link 1", at=(1, 0), axis=(1, 0))
+    m.revolute("B", "link 1", "link 2", at=(2, 0))
+    m.couple("tie", "B", "O", ratio=0.7)
+    m.couple("lift", "B", "A", ratio=-0.2)
+    m.motor("B", torque=lambda t, speed: 1.0 + t - speed)
+    page = moved(view(m, 0.5, live={"link 2.mass": (0.5, 2)}, show=False, frames=41))
+    page.slide(**{"link 2.mass": 1.7})
+    runs = h.sweep(m, 0.5, params={"link 2.mass": [1.7]}, save_at=41)
+    for name, key, lines in (("A", "torque", 1), ("B", "effort", 1), ("A", "force", 3)):
+        values = np.reshape(getattr(runs[name], key)[0], (41, -1))
+        shown = seen(page, f"{name}.{key}", lines)[:, : values.shape[1]]
+        np.testing.assert_allclose(shown, values, atol=2e-5 * np.abs(values).max())
+
+
 def test_torques_and_angles_that_count_turns_follow_the_sliders_in_space(moved):
     m = Mechanism(gravity=(0, 0, -9.81))
     arm = m.body("arm", rod((0, 0, 0), (1, 0, 0.1), mass=1.0))

@@ -60,8 +60,11 @@ class Assembling:
 
     params: Any
 
-    def to_system(self, varying=(), compile="now") -> tuple[System | Operators, np.ndarray, np.ndarray]:
-        """Return (system, q0, v0); `varying` names parameters that a sweep changes, `compile` says as what it runs."""
+    def to_system(self, varying=(), compile="now", t0=0.0, forward=1.0) -> tuple[System | Operators, np.ndarray, np.ndarray]:
+        """Return (system, q0, v0); `varying` names parameters that a sweep changes, `compile` says as what it runs.
+
+        The start is that of a run from t0, which goes forward or, -1, back.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what its system is")
 
     def tiers(self) -> Any:
@@ -108,7 +111,9 @@ def brought(system, t_end, start: GivenStart, varying=(), by_size: bool = False)
     check_compile(start.compile)
     if isinstance(system, Assembling):  # from where it was assembled
         s0 = system.start_states(s0, q0 if isinstance(q0, State) else None)
-        system, q, v = system.to_system(varying=varying, compile=start.compile if by_size else start.compile or "now")
+        t0, forward = _begins(t_end) if q0 is None else (0.0, 1.0)
+        compile = start.compile if by_size else start.compile or "now"
+        system, q, v = system.to_system(varying=varying, compile=compile, t0=t0, forward=forward)
         q0, v0 = q if q0 is None else q0, v if q0 is None and v0 is None else v0
     elif isinstance(system, Posed):
         problem, system = system, system.system
@@ -121,6 +126,15 @@ def brought(system, t_end, start: GivenStart, varying=(), by_size: bool = False)
             q0, v0 = problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0
             s0, w0 = problem.s0 if s0 is None else s0, problem.w0 if w0 is None else w0
     return system, t_end, start._replace(q0=q0, v0=v0, y0=y0, s0=s0, w0=w0)
+
+
+def _begins(t_end) -> tuple[float, float]:
+    """When a run begins, and which way it goes; at zero where that cannot be told, which `opened` says in words."""
+    try:
+        t0, t1 = interval("", None, t_end)
+    except BadArgument:
+        return 0.0, 1.0
+    return t0, 1.0 if t1 >= t0 else -1.0
 
 
 def as_code(system, given: dict[str, Any]) -> dict[str, Any]:

@@ -162,8 +162,9 @@ class Kind:
 
 
 def make_kind(
-    what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool, rotation=None, extras: Extras = NONE
-) -> Kind:
+    what: int, system: System, q0: np.ndarray, v0: np.ndarray, widths, energy: bool, rotation=None, extras: Extras = NONE,
+    t0: float = 0.0,
+) -> Kind:  # fmt: skip
     """Trace the System of one element and compile what its kind needs.
 
     `rotation` gives rotation matrices of bodies in space; `extras` are the states that the element sees.
@@ -176,7 +177,7 @@ def make_kind(
     from ..model.trace import trace
     from .axes import by_axes
 
-    traced = trace(system, q0, v0, 0.0, extras)
+    traced = trace(system, q0, v0, t0, extras)
     e = traced.expressions
     d = Derived(e)
     axes = None if rotation is None or what in (BODY, NORMS) else by_axes(e, rotation)

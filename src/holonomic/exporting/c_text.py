@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -293,18 +294,30 @@ def model_data(name: str, run: ExportedRun, names: ExportedNames, t_end: float, 
 
 
 def _joint_table(run: ExportedRun) -> str:
-    """Joints as C reads them: column of the first velocity, sign, number of rows, and these, in G and among the multipliers."""
+    """Joints as C reads them.
+
+    Column of the first velocity, sign, number of rows, and these, in G and among the multipliers; number of couplings, and places
+    of their multipliers, -1 where these are dropped.
+    """
     if not run.joints:
         return ""
-    most = max([len(each.rows) for each in run.joints.values()] + [1])
     every = run.lambda_at[2] == run.model.n_lam
     number = {row: place for place, row in enumerate(range(run.model.n_lam) if every else run.plan.rows)}
+    pairs = [[(row, number[row]) for row in each.rows if row in number] for each in run.joints.values()]
+    coupled = [[number.get(row, -1) for row in each.coupled] for each in run.joints.values()]
     rows = [
-        f"{{{each.columns.start}, {each.sign}, {sum(row in number for row in each.rows)}, "
-        f"{{{', '.join(f'{{{row}, {number[row]}}}' for row in each.rows if row in number) or '{0, 0}'}}}}}"
-        for each in run.joints.values()
+        f"{{{each.columns.start}, {each.sign}, {len(own)}, {_braced(own, (0, 0))}, {len(tied)}, {_braced(tied, 0)}}}"
+        for each, own, tied in zip(run.joints.values(), pairs, coupled, strict=True)
     ]
-    return f"static const struct {{ int column; double sign; int n, rows[{most}][2]; }} joints[] = {{{', '.join(rows)}}}"
+    sizes = max(1, *map(len, pairs)), max(1, *map(len, coupled))
+    kind = f"struct {{ int column; double sign; int n, rows[{sizes[0]}][2], n_coupled, coupled[{sizes[1]}]; }}"
+    return f"static const {kind} joints[] = {{{', '.join(rows)}}}"
+
+
+def _braced(values: Sequence, nothing) -> str:
+    """Numbers, or pairs of these, as C has them."""
+    texts = [f"{{{each[0]}, {each[1]}}}" if isinstance(each, tuple) else str(each) for each in values or [nothing]]
+    return f"{{{', '.join(texts)}}}"
 
 
 def example(name: str, t0: float, t_end: float) -> str:

@@ -31,6 +31,7 @@ from .symbolics import (
     jacobian,
     jtimes,
     logic_or,
+    norm_inf,
     ones_like,
     reshape,
     row_sums,
@@ -42,6 +43,7 @@ from .symbolics import (
 from .unrolled_newton import at, depends, solve_multipliers
 
 FEWEST_LONG = 60  # velocities and rows, below which a solve is unrolled in any case
+NOTHING = 1e-200  # N: a sum that may be zero is divided by
 LONGEST_UNROLLED = 500_000  # operations of one: half a minute for LLVM
 
 
@@ -72,9 +74,11 @@ class Derived(ConstraintRows):
     def _multipliers(self, gamma: SX) -> tuple[SX, SX]:
         """λ where the force depends on it, and ρ."""
         lam = SX.sym("lam", self.n_lam)
-        start = self._solve_saddle(self.force_at(SX.zeros(self.n_lam, 1)), gamma, self.saddle["S"])[1]
+        plain = self.force_at(SX.zeros(self.n_lam, 1))
+        start = self._solve_saddle(plain, gamma, self.saddle["S"])[1]
+        size = norm_inf(plain) + norm_inf(start) + NOTHING
         residual = self.G @ self.over_M(self.force_at(lam) - self.G.T @ lam, gamma) + gamma
-        return solve_multipliers(residual, lam, start, densify(-(self.G @ self.saddle["X"])))
+        return solve_multipliers(residual, lam, start, densify(-(self.G @ self.saddle["X"])), size=size)
 
     @cached_property
     def kinetic(self) -> SX:

@@ -87,8 +87,8 @@ def check_rules(d, constraint_labels: list[str], nonholonomic_labels: list[str],
             )
 
 
-LAM_ITERATIONS = 6  # quadratic from where friction is a moderate change; a force of |λ| needs two or three
-LAM_CONVERGED = 1e-9  # last change of λ, relative to 1 + |λ|
+LAM_ITERATIONS = 7  # quadratic from where friction is a moderate change; a force of |λ| needs two or three
+LAM_CONVERGED = 1e-5  # last change of λ, beside its size: what is left is its square
 LARGEST_DETERMINANT = 3  # more multipliers: only singular matrices are noticed
 
 
@@ -102,7 +102,9 @@ def at(expression: SX, lam: SX, values: SX) -> SX:
     return substitute(expression, lam, values)
 
 
-def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0) -> tuple[SX, SX]:
+def solve_multipliers(
+    residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0, size: SX | float = 1.0
+) -> tuple[SX, SX]:
     """Return λ with residual(λ) = 0, and ρ.
 
     Parameters
@@ -117,6 +119,8 @@ def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | fl
         ∂r/∂λ without friction.
     sign : SX, optional
         -1 where the determinant of ∂r/∂λ has another sign than without friction, on the branch that is wanted.
+    size : SX, optional
+        Of what λ balances: a λ that is small beside it need not be known to as many digits.
     """
     by_lam = densify(jacobian(residual, lam))
     others = [symbol for symbol in symvar(vertcat(residual, vec(by_lam)))]
@@ -129,7 +133,7 @@ def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | fl
         factors = factor_general(J)
         move = factors.solve(r)
         values = values - move
-        change = norm_inf(move) / (1 + norm_inf(values))
+        change = norm_inf(move) / (size + norm_inf(values))
     rho = factors.rho
     if lam.numel() <= LARGEST_DETERMINANT:
         rho = if_else(sign * det(J) * det(plain) > 0, rho, 0)

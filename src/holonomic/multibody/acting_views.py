@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .drawing import LINES
 from .small_vectors import dot, minus
 from .views import PartView
 
@@ -30,38 +31,47 @@ class JointView(PartView):
 
     def _properties(self) -> list[str]:
         joint, found = self._joint, super()._properties()
-        has = {joint.coordinate, *joint.more, "speed" if joint.rate else None, "tension" if joint.kind == "distance" else None}
+        has = {"effort"} if self._record.resolver.actuators_of(joint) else set()
+        has |= {joint.coordinate, *joint.more, "speed" if joint.rate else None, "tension" if joint.kind == "distance" else None}
         has |= set() if not self._record.caught else {"impulse", "angular_impulse"}
-        often = ("angle", "position", "speed", "tension", "impulse", "angular_impulse")
+        often = ("angle", "position", "speed", "tension", "impulse", "angular_impulse", "effort")
         return [name for name in found if name not in often or name in has]
 
-    def _parts(self) -> tuple[list, tuple]:
-        """The joint with what drives it, and the marks on its bodies."""
+    def _parts(self) -> tuple[list, list, tuple]:
+        """The joint with what drives it, the couplings it takes part in, and the marks on its bodies."""
         resolver, joint = self._record.resolver, self._joint
-        every = (*resolver.drives.values(), *resolver.joints.alone.values())  # those in series are parts of none
-        return [joint, *(part for part in every if part.of == joint.name)], joint.marks
+        return resolver.parts_of(joint), resolver.couplings_of(joint), joint.marks
 
-    def _wrench_of(self, generalized, q, place):
-        """Force on the second body and torque about the joint's point, from what parts do to the velocities of a body."""
-        parts, marks = self._parts()
+    def _wrench_of(self, generalized, q, p):
+        """Force on the second body, torque about the joint's point and that point, from what parts do to velocities of bodies."""
+        r, (parts, couplings, marks) = self._record, self._parts()
+        kit, place = r.kit, r.kit.place(q, p, marks[1])[0]
         k, sign = (marks[1][0], 1.0) if marks[1][0] >= 0 else (marks[0][0], -1.0)
-        total = [sum(each) for each in zip(*(generalized(part, k) for part in parts), strict=True)]
-        return self._record.kit.wrench_at(q, k, [sign * part for part in total], place)
+        total = [sign * sum((generalized(part, k)[i] for part in parts), np.zeros(np.shape(place[0]))) for i in range(kit.NV)]
+        for drive in couplings:
+            share = drive.shares(p)[self._joint.name] * r.coupling_effort(drive, generalized, q, p)
+            push, turn = self._joint.wrench(kit, q, p, share)
+            given = kit.generalized(q, k, push, place, turn)
+            total = [one + more for one, more in zip(total, given, strict=True)]
+        return *kit.wrench_at(q, k, total, place), place
 
     @cached_property
     def _wrench(self):
         r = self._record
-        point = r.place(self._parts()[1][1])[0]
-        return self._wrench_of(r.generalized_reaction, r.q, point), point
+        force, torque, point = self._wrench_of(r.generalized_reaction, r.q, r.p)
+        return (force, torque), point
 
     @property
     def force(self) -> np.ndarray:
-        """Force on the second body, N, ground frame; what the joint and its drive exert."""
+        """Force on the second body, N, ground frame; what the joint, its drive and its couplings exert, not motors and springs."""
         return self._record.out(self._wrench[0][0])
 
     @property
     def torque(self) -> np.ndarray:
-        """Torque on the second body about the joint's point, N m; what the joint and its drive exert."""
+        """Torque on the second body about the joint's point, N m; what the joint, its drive and its couplings exert.
+
+        Motors, springs and friction on the joint have views of their own, such as `sol["O motor"]`.
+        """
         return self._record.out(self._wrench[0][1])
 
     def reaction(self, frame="ground") -> SimpleNamespace:
@@ -79,8 +89,7 @@ class JointView(PartView):
             raise AttributeError(
                 f'the {self._title()} has no impulse: that comes with a run that begins with initial="impact".'
             )
-        q = r.impact.q
-        return self._wrench_of(r.generalized_impulse, q, r.kit.place(q, r.p_at_impact, self._parts()[1][1])[0])
+        return self._wrench_of(r.generalized_impulse, r.impact.q, r.p_at_impact)
 
     @property
     def impulse(self) -> np.ndarray:
@@ -136,20 +145,36 @@ class JointView(PartView):
     @property
     def speed(self) -> np.ndarray:
         """Derivative of the angle or the position."""
-        r, joint = self._record, self._joint
+        self._refuse_unmoving("speed")
+        r = self._record
+        return r.out(self._joint.rate(r.q, r.v, r.p))
+
+    @property
+    def effort(self) -> np.ndarray:
+        """What its drive and its motors give together: torque about the joint's axis, N m, or force along it, N.
+
+        It acts on the second body and against the first; positive where it makes the angle or position grow. Zero without a drive
+        and a motor. Couplings, springs, friction and stops have an effort of their own.
+        """
+        self._refuse_unmoving("effort")
+        r = self._record
+        return sum((r.resolver.view_of(r, part.name).effort for part in r.resolver.actuators_of(self._joint)), r.out(0.0))
+
+    def _refuse_unmoving(self, what: str) -> None:
+        """Say that a joint has neither one angle nor one position."""
+        joint = self._joint
         if joint.rate is None:
-            raise AttributeError(f"joint {joint.name!r} is {joint.kind} and has neither an angle nor a position.")
-        return r.out(joint.rate(r.q, r.v, r.p))
+            raise AttributeError(f"joint {joint.name!r} is {joint.kind} and has neither an angle nor a position, so no {what}.")
 
     @property
     def power(self) -> np.ndarray:
-        """Power that the joint and its drive give to the bodies, W; zero unless something here follows time."""
+        """Power that the joint, its drive and its couplings give to the bodies, W; without these zero."""
         r, joint = self._record, self._joint
-        (force, torque), point = self._wrench
-        kit = r.kit
-        opposite = tuple(-part for part in force), kit.negative(torque)
-        given = r.work(joint.second.index, force, point, torque)
-        return r.out(given + r.work(joint.first.index, opposite[0], point, opposite[1]))
+        total = sum(r.power(part) for part in r.resolver.parts_of(joint))
+        for drive in r.resolver.couplings_of(joint):
+            share = drive.shares(r.p)[joint.name] * r.coupling_effort(drive, r.generalized_reaction, r.q, r.p)
+            total = total + share * joint.rate(r.q, r.v, r.p)
+        return r.out(total)
 
 
 def _for_users(impulse) -> np.ndarray:
@@ -170,12 +195,24 @@ class DriveView(JointView):
 
     def _properties(self) -> list[str]:
         if self._joint is not None:
-            return super()._properties()
+            return sorted({*super()._properties(), "effort"})
         hit = [] if not self._record.caught else ["angular_impulse", "impulse"]
         return sorted(["force", "power", "torque", *hit])
 
-    def _parts(self) -> tuple[list, tuple]:
-        return [self._drive], self._drive.marks
+    def _parts(self) -> tuple[list, list, tuple]:
+        drive = self._drive
+        return ([], [drive], self._joint.marks) if drive.leader is not None else ([drive], [], drive.marks)
+
+    @property
+    def effort(self) -> np.ndarray:
+        """Torque about the joint's axis, N m, or force along it, N, on the second body and against the first.
+
+        Of a coupling that along its follower.
+        """
+        r, joint = self._record, self._joint
+        if joint is None:
+            raise AttributeError(f"the {self._title()} moves a point and has no effort along an axis. It has .force.")
+        return r.out(joint.effort_in(r.kit, r.q, r.p, *self._wrench[0]))
 
     @property
     def power(self) -> np.ndarray:
@@ -193,9 +230,15 @@ class ForceView(PartView):
         return f"{self._force.kind} {self._force.name!r}"
 
     def _properties(self) -> list[str]:
-        line = len(self._force.marks) == 2 and self._force.on is None
-        has = ("tension", "length") * line + ("energy",) * self._force.stores
-        return [name for name in super()._properties() if name not in ("tension", "length", "energy") or name in has]
+        force = self._force
+        has = ("tension", "length") * self._is_line + ("energy",) * force.stores + ("effort",) * (force.on is not None)
+        often = ("tension", "length", "energy", "effort")
+        return [name for name in super()._properties() if name not in often or name in has]
+
+    @property
+    def _is_line(self) -> bool:
+        """Whether it pulls along the line between two points."""
+        return self._force.kind in LINES and self._force.on is None
 
     @cached_property
     def _acts(self):
@@ -214,6 +257,14 @@ class ForceView(PartView):
         return self._record.out(self._acts[-1][3])
 
     @property
+    def effort(self) -> np.ndarray:
+        """Of a force on a joint: torque about its axis, N m, or force along it, N, on the second body and against the first."""
+        r, force = self._record, self._force
+        if force.on is None:
+            raise AttributeError(f"{force.name!r} does not act on a joint and has no effort along an axis.")
+        return r.out(r.resolver.joints[force.on].effort_in(r.kit, r.q, r.p, self._acts[-1][1], self._acts[-1][3]))
+
+    @property
     def tension(self) -> np.ndarray:
         """Pull between the two ends, N."""
         r = self._record
@@ -230,7 +281,7 @@ class ForceView(PartView):
 
     def _ends(self):
         force, r = self._force, self._record
-        if len(force.marks) != 2 or force.on is not None:
+        if not self._is_line:
             raise AttributeError(f"{force.name!r} does not act along a line.")
         return tuple(r.place(mark)[0] for mark in force.marks)
 

@@ -46,8 +46,8 @@ UNEVEN = 1e6  # ratio of masses from which on accelerations come from the whole 
 _known: dict[tuple, Kind] = {}  # of elements without functions of the user's
 
 
-def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
-    """Return the equations of a mechanism as tables; q is where functions are looked at on numbers.
+def to_tables(m, q: np.ndarray, varying=(), t: float = 0.0) -> TableSystem:
+    """Return the equations of a mechanism as tables; q and t are where functions are looked at on numbers.
 
     `varying` names masses and inertias that vary apart.
     """
@@ -64,7 +64,8 @@ def to_tables(m, q: np.ndarray, varying=()) -> TableSystem:
     functions += [given for given in m.inputs.values() if callable(given)]
     readers = read_alone | {reader.series.key: reader for reader in series}
     return TableSystem(
-        partial(collect, m, known, q, readers, varying), functions, (labels["position"], labels["velocity"], norms), known.params,
+        partial(collect, m, known, q, readers, varying, t), functions,
+        (labels["position"], labels["velocity"], norms), known.params,
         coordinate_kinds(m.kit, m.bodies), dict(m.inputs) or None, dict(m.outputs) or None, Resolver(m, {}),
         (m.kit.NQ * len(m.bodies) + sum(len(state.start) for state in m.states.values()), m.kit.NV * len(m.bodies)),
         sums_over_elements(), rates_of_states(m), m.kit.kinematics(1),
@@ -128,10 +129,10 @@ def as_it_is(m):
     return made
 
 
-def collect(m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying=()) -> Collection:
+def collect(m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying=(), t: float = 0.0) -> Collection:
     """Put all elements of a mechanism into tables."""
     with collector_paused():
-        return Collector(m, known, q, readers, varying).collection
+        return Collector(m, known, q, readers, varying, t).collection
 
 
 class SeriesReader(Reader):
@@ -158,7 +159,8 @@ class _Either:
 class Collector:
     """The walk over a mechanism's elements."""
 
-    def __init__(self, m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying):
+    def __init__(self, m, known: Numbers, q: np.ndarray, readers: dict[Any, Any], varying, t: float):
+        self.t = t
         self.m, self.kit, self.q, self.known, self.readers, self.varying = m, m.kit, q, known, dict(readers), varying
         self.params = known.params
         flat = self.kit.invariants(()) is None
@@ -542,7 +544,7 @@ class Collector:
         extras = Extras(tuple((state.name, len(state.start)) for state in states))
         q = np.concatenate([q, *(state.start for state in states)])
         rotation = None if kit.invariants(()) is None or states else kit.rotation
-        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy, rotation, extras)
+        return make_kind(what, system, q, np.zeros(kit.NV * n), widths, energy, rotation, extras, self.t)
 
     def _lumps_of(self, bodies) -> list[tuple[int, ...]]:
         return [self.lumps[lump] for lump in dict.fromkeys(self.lump_of[k] for k in bodies)]

@@ -18,9 +18,11 @@ from ..model.given_numbers import vector
 from ..model.names_in_order import NumbersInOrder
 from ..model.refusals import warn
 from ..results.states import State
+from ..starting.initial import side_of
 from .frames_met import refuse_turned, snapped
 from .lower import UnitsWarning, mechanism_size, sizes_of_bodies
 from .parameters import number
+from .staying import held_together
 
 CLOSED = 1e-12  # relative to the size of the mechanism; what rounding leaves
 SMALL = 1e-2  # gaps of a drawing that are closed without being asked, relative to its size
@@ -30,7 +32,9 @@ INDEPENDENT = 1e-7  # how far a row has to be from those before it, relative to 
 # Bodies by dimension, above which joints are closed by tables. A matrix of all joints is dense: 10⁴ rods in the plane would take
 # 5 GB, 100 on ball joints took 9 s.
 LARGE = {2: 100, 3: 40}
-MANY_TURNS = 8 * np.pi  # rad: an angle to assemble at that was meant in degrees
+INFINITE = 1e60  # of a rate: what a root has just beside zero
+TURN = 2 * np.pi
+MANY_TURNS = 4 * TURN  # rad: an angle to assemble at that was meant in degrees
 
 
 class AssemblyWarning(UserWarning):
@@ -53,6 +57,10 @@ class Assembly:
         Largest rotation of a body, rad.
     values : {str: float}
         Angle or position of each joint that has one.
+    followed : {str: float}
+        By how much joints that nobody named moved with those that were: loops, gears or couplings took them along; rad or m.
+    others : {(float, float): Assembly}
+        Starts of runs from other times, or back from there (-1), as far as they were asked for.
     """
 
     q: np.ndarray
@@ -61,20 +69,25 @@ class Assembly:
     moved: float = 0.0
     turned: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
+    followed: dict[str, float] = field(default_factory=dict)
+    others: dict[tuple[float, float], Assembly] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         text = f"assembled: bodies moved by at most {self.moved:.3g} m and turned by at most {self.turned:.3g} rad"
         if self.gaps:
             worst = max(self.gaps, key=self.gaps.get)
             text += f"; joint {worst!r} was open by {self.gaps[worst]:.3g}"
+        if self.followed:
+            text += "; loops took along " + ", ".join(f"{name!r} by {change:.3g}" for name, change in self.followed.items())
         return text + ". Of several closures, this is the one nearest to the start."
 
 
 class Kinematics:
-    """Rows of all joints and drives as numbers, with derivatives."""
+    """Rows of all joints and drives as numbers, with derivatives; t is when a run begins, and `side` the next time on its way."""
 
-    def __init__(self, m):
+    def __init__(self, m, t: float = 0.0, forward: float = 1.0):
         self.m, self.kit = m, m.kit
+        self.t, self.side = t, side_of(t, forward)
         self.nb = len(m.bodies)
         self.nq, self.nv = m.kit.NQ * self.nb, m.kit.NV * self.nb
         self.p = numbers_by_name(m)
@@ -157,24 +170,17 @@ class Kinematics:
         row[0, columns] = joint.rate(q, np.eye(self.nv)[:, columns], self.p)
         return row
 
-    def explicit_rates(self, t, q):
-        """What G v has to be: minus the derivative by time, and minus the free term of velocity constraints."""
-        found = []
+    def explicit_rates(self, q):
+        """What G v has to be as a run begins: minus the derivative by time, and minus the free term of velocity constraints."""
+        found, t = [], self.side
         for part in self.parts:
             if part.level == "velocity":
                 found.append(-self.value(part, t, q, np.zeros(self.nv)))
             elif "t" in self.names[part.name]:
-                found.append(-self._by_time(part, t, q))
+                found.append(-np.imag(self.value(part, t + 1j * COMPLEX, q)) / COMPLEX)
             else:
                 found.append(np.zeros(len(part.labels)))
         return np.concatenate(found) if found else np.zeros(0)
-
-    def _by_time(self, part, t, q):
-        """∂g/∂t of a drive; a user's function need not take complex numbers, so Richardson differences."""
-        h = 1e-3
-        slope = [(self.value(part, t + s, q) - self.value(part, t - s, q)) / (2 * s) for s in (h, h / 2, h / 4)]
-        once = [(4 * slope[i + 1] - slope[i]) / 3 for i in range(2)]
-        return (16 * once[1] - once[0]) / 15
 
     def residual(self, t, q, parts=None):
         """Rows at position level."""
@@ -184,8 +190,8 @@ class Kinematics:
         return np.concatenate(found) if found else np.zeros(0)
 
     def rows_and_jacobian(self, q, parts):
-        """Rows of parts at position level, and their derivatives along the velocities, at t = 0."""
-        return self.residual(0.0, q, parts), self.jacobian(0.0, q, parts)
+        """Rows of parts at position level, and their derivatives along the velocities, as a run begins."""
+        return self.residual(self.t, q, parts), self.jacobian(self.t, q, parts)
 
     def gaps(self, t, q) -> dict[str, float]:
         """How far each joint is open."""
@@ -220,29 +226,64 @@ def check_asked(m, values, speeds) -> None:
             )
 
 
-def assemble(m, values, speeds, near, drawn: bool = False) -> Assembly:
+def assemble(m, values, speeds, near, drawn: bool = False, t: float = 0.0, forward: float = 1.0) -> Assembly:
     """Return consistent positions and velocities; `drawn`: nobody asked for a position, so only small gaps are closed."""
-    k = Kinematics(m)
+    k = Kinematics(m, t, forward)
     begin = beginning(m, k, near)
     if len(m.bodies) > LARGE[m.dimension] and not values and not speeds:
         return _by_tables(m, k, begin, drawn)
     joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
-    gaps = {name: gap for name, gap in k.gaps(0.0, begin).items() if name in m.joints and gap > CLOSED * k.size}
+    gaps = {name: gap for name, gap in k.gaps(t, begin).items() if name in m.joints and gap > CLOSED * k.size}
     if drawn:
         _refuse_large(m, k, begin, gaps)
         refuse_turned(m, k, begin)
-    q = close(k, snapped(m, k, begin), joints, {}, "")
-    q = _go_to(m, k, q, joints, values)
-    for drive in m.drives.values():
-        if drive.start is not None:
-            m.params.put(drive.start, float(drive.value(q, k.p)))
+    closed = close(k, snapped(m, k, begin), joints, {}, "")
+    q = _go_to(m, k, closed, joints, values)
+    _begin_steady_drives(m, k, q)
     k.p = numbers_by_name(m)
     moved, turned = _moves(m, begin, q)
     if drawn:
         _warn_of(k, gaps, moved)
-    v = _velocities(m, k, q, speeds)
-    found = {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
-    return Assembly(q, v, gaps, moved, turned, found)
+    found = _values_of(m, k, q)
+    followed = _followed(m, _values_of(m, k, closed), found, values) if values else {}
+    return Assembly(q, _velocities(m, k, q, speeds), gaps, moved, turned, found, followed)
+
+
+def _followed(m, before: dict[str, float], after: dict[str, float], named) -> dict[str, float]:
+    """By how much joints moved that were neither named nor driven."""
+    named = {*named, *(drive.of for drive in m.drives.values() if drive.leader is None)}
+    changes = {name: after[name] - before[name] for name in after if name not in named}
+    if m.dimension == 3:
+        changes = {name: np.remainder(change + np.pi, TURN) - np.pi if m.joints[name].coordinate == "angle" else change
+                   for name, change in changes.items()}  # fmt: skip
+    return {name: float(change) for name, change in changes.items() if abs(change) > SILENT}
+
+
+def _begin_steady_drives(m, k: Kinematics, q: np.ndarray) -> None:
+    """Let drives of constant speed go from where their joints stand."""
+    for drive in m.drives.values():
+        if drive.start is not None:
+            m.params.put(drive.start, float(drive.value(q, k.p)) - k.p[f"{drive.of}.speed"] * k.t)
+
+
+def _values_of(m, k: Kinematics, q: np.ndarray) -> dict[str, float]:
+    return {name: float(joint.value(q, k.p)) for name, joint in m.joints.items() if joint.value is not None}
+
+
+def assemble_at(m, there: Assembly, speeds, t: float, forward: float) -> Assembly:
+    """Return the start of a run at another time, or that goes back: drives go from where they are at t = 0."""
+    k = Kinematics(m, t, forward)
+    if len(m.bodies) > LARGE[m.dimension] and not speeds:
+        from .closing_tables import TableKinematics  # which makes a model
+
+        q = TableKinematics(m, there.q, k).closed(there.q, CLOSED * k.size, k.size)
+        return replace(there, q=q, v=TableKinematics(m, q, k).velocities(q), others={})
+    joints = [part for part in k.parts if part.level == "position" and part.name in m.joints]
+    steady = (drive for drive in m.drives.values() if drive.start is not None)
+    there_then = {drive.of: k.p[drive.start] + k.p[f"{drive.of}.speed"] * t for drive in steady}
+    q = _go_to(m, k, close(k, there.q, joints, {}, ""), joints, there_then)
+    moved, turned = _moves(m, there.q, q)
+    return Assembly(q, _velocities(m, k, q, speeds), {}, moved, turned, _values_of(m, k, q))
 
 
 def _moves(m, begin: np.ndarray, q: np.ndarray) -> tuple[float, float]:
@@ -267,7 +308,7 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
     """The same for a large mechanism that is to stand as it is drawn."""
     from .closing_tables import TableKinematics  # which makes a model
 
-    tables = TableKinematics(m, begin)
+    tables = TableKinematics(m, begin, k)
     known = tables.system.params
     # tables have these numbers and more, in an array of their own: that of `k` goes
     numbers = param_names(known.flat, known.places) if isinstance(known, NumbersInOrder) else k.p
@@ -275,14 +316,12 @@ def _by_tables(m, k: Kinematics, begin: np.ndarray, drawn: bool) -> Assembly:
     if drawn:
         _refuse_large(m, k, begin, gaps)
     q = tables.closed(begin, CLOSED * k.size, k.size) if gaps else begin
-    for drive in m.drives.values():
-        if drive.start is not None:
-            m.params.put(drive.start, float(drive.value(q, k.p)))
+    _begin_steady_drives(m, k, q)
     moved, turned = _moves(m, begin, q)
     if drawn:
         _warn_of(k, gaps, moved)
     if m.drives or gaps:
-        tables = TableKinematics(m, q)
+        tables = TableKinematics(m, q, k)
         q = tables.closed(q, CLOSED * k.size, k.size) if m.drives else q
     return Assembly(q, tables.velocities(q), gaps, moved, turned, JointValues(m.joints.copy(), q, numbers))
 
@@ -368,7 +407,7 @@ def close(k: Kinematics, q, parts, targets, what: str, steps: int = 40) -> np.nd
         largest = float(np.max(np.abs(step)))
         x = k.kit.moved(x, step / k.scale * min(1.0, 0.3 * k.size / max(largest, 1e-300)))
     if not distance <= 1e-9 * k.size:
-        gap = {part.name: float(np.linalg.norm(k.value(part, 0.0, x))) for part in parts}
+        gap = {part.name: float(np.linalg.norm(k.value(part, k.t, x))) for part in parts}
         worst = max(gap, key=gap.get) if gap else what
         raise InconsistentState(
             f"the joints cannot be closed{what}: {steps} Newton steps leave joint {worst!r} open by "
@@ -400,11 +439,16 @@ def shortest(J: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _refuse_not_finite(k: Kinematics, x, r, parts) -> None:
-    """Name the joint or drive whose rows are not numbers: a function of time that is not finite at t = 0."""
+    """Name the joint or drive whose rows are not numbers: a function of time that is not finite as a run begins."""
     if np.all(np.isfinite(r)):
         return
-    worst = next((part.name for part in parts if not np.all(np.isfinite(k.value(part, 0.0, x)))), "a joint")
-    raise NotFinite(f"{worst!r} is not finite at t = 0. Check what its function of time gives there.")
+    worst = next((part.name for part in parts if not np.all(np.isfinite(k.value(part, k.t, x)))), "a joint")
+    raise not_finite(worst, k.t)
+
+
+def not_finite(name: str, t: float) -> NotFinite:
+    """Say that a function of time is not finite as a run begins."""
+    return NotFinite(f"{name!r} is not finite at t = {t:g}. Check what its function of time gives there.")
 
 
 def _rows_and_targets(k: Kinematics, x, parts, targets):
@@ -417,17 +461,22 @@ def _rows_and_targets(k: Kinematics, x, parts, targets):
 
 
 def _go_to(m, k: Kinematics, q, joints, values):
-    """Take joint values to their targets in small steps, so that the closure stays the same one."""
+    """Take joint values to their targets in small steps, so that the closure stays the same one.
+
+    Joints that share no loop with one of these stay as they are.
+    """
     targets = {}
     for name, value in values.items():
         joint = m._joint(name, "assemble")
         targets[joint.name] = (joint, float(value))
     for drive in m.drives.values():
         if drive.wanted is not None:
-            value = number(f"{drive.name!r} at t = 0", drive.wanted(0.0, k.p))
+            value = float(drive.wanted(k.t, k.p))
+            if not np.isfinite(value):
+                raise not_finite(drive.name, k.t)
             if drive.of in targets and abs(targets[drive.of][1] - value) > 1e-9:
                 raise BadArgument(
-                    f"assemble: joint {drive.of!r} is driven and has the value {value:.6g} at t = 0, not "
+                    f"assemble: joint {drive.of!r} is driven and has the value {value:.6g} at t = {k.t:g}, not "
                     f"{targets[drive.of][1]:.6g}."
                 )
             targets[drive.of] = (m.joints[drive.of], value)
@@ -442,10 +491,15 @@ def _go_to(m, k: Kinematics, q, joints, values):
     if not targets:
         return q
     first = {name: float(joint.value(q, k.p)) for name, (joint, _) in targets.items()}
+    if m.dimension == 3:  # angles count no turns there: the nearest way
+        turns = lambda name, value: TURN * round((value - first[name]) / TURN)
+        targets = {name: (joint, value - (turns(name, value) if joint.coordinate == "angle" else 0.0))
+                   for name, (joint, value) in targets.items()}  # fmt: skip
     span = max(
         abs(value - first[name]) / (0.1 if joint.coordinate == "angle" else 0.05 * k.size)
         for name, (joint, value) in targets.items()
     )
+    joints = held_together(m, k, q, joints, targets)
     done, step = 0.0, 1.0 / max(1.0, np.ceil(span))
     smallest = step / 64
     while done < 1.0:
@@ -469,7 +523,7 @@ def _go_to(m, k: Kinematics, q, joints, values):
 
 def _velocities(m, k: Kinematics, q, speeds) -> np.ndarray:
     """The smallest velocities that meet the drives and the asked speeds."""
-    rows, wanted_rates = [k.jacobian(0.0, q)], [k.explicit_rates(0.0, q)]
+    rows, wanted_rates = [k.jacobian(k.t, q)], [k.explicit_rates(q)]
     names = [name for name, _ in k.labels]
     for name, speed in speeds.items():
         joint = m._joint(name, "speed")
@@ -477,9 +531,10 @@ def _velocities(m, k: Kinematics, q, speeds) -> np.ndarray:
         wanted_rates.append(np.array([float(speed)]))
         names.append(name)
     G, right = np.vstack(rows), np.concatenate(wanted_rates)
-    if not np.all(np.isfinite(right)):
-        worst = names[int(np.flatnonzero(~np.isfinite(right))[0])]
-        raise NotFinite(f"the rate of {worst!r} is not finite at t = 0. Check what its function of time gives there.")
+    beyond = ~(np.abs(right) < INFINITE)
+    if np.any(beyond):
+        worst = names[int(np.flatnonzero(beyond)[0])]
+        raise NotFinite(f"the rate of {worst!r} is not finite at t = {k.t:g}. Check what its function of time gives there.")
     if not len(G) or not np.any(right):
         return np.zeros(k.nv)
     norms = np.maximum(np.linalg.norm(G / k.scale, axis=1), 1e-300)

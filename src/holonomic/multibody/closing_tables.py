@@ -13,20 +13,22 @@ from ..kernels.signatures import Fn
 from ..model.extra_states import Extras
 from ..planning.reuse import model_of
 from ..starting.by_operators import NEARBY, SPREAD, Look
+from .assemble import Kinematics
 
 STEPS = 40
 
 
 class TableKinematics:
-    """Rows of all joints and drives of a mechanism, by its tables."""
+    """Rows of all joints and drives of a mechanism, by its tables, as a run begins: `of` are the kinematics that say when."""
 
-    def __init__(self, m, q: np.ndarray):
-        self.system = m.tables_at(q)
+    def __init__(self, m, q: np.ndarray, of: Kinematics):
+        self.t, self.side = of.t, of.side
+        self.system = m.tables_at(q, t=of.t)
         self.rest = np.zeros(self.system.n_velocities)
         states = m.states.values()
         self.states = np.concatenate([np.zeros(0), *(state.start for state in states)])
         extras = Extras(tuple((state.name, len(state.start)) for state in states))
-        self.model = model_of(self.system, self._whole(q), self.rest, 0.0, extras)
+        self.model = model_of(self.system, self._whole(q), self.rest, self.t, extras)
         self.data = self.model.data()
         rows = self.system.resolver.layout
         self.names, self.starts = rows.names(), rows.starts()
@@ -37,7 +39,7 @@ class TableKinematics:
 
     def gaps(self, q: np.ndarray, most: float = -1.0) -> dict[str, float]:
         """How far each joint or drive is open, of those that are open by more than `most`."""
-        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([self._whole(q), self.rest]), np.zeros(0), self.data)
+        left = self.model.evaluate(Fn.RESIDUAL, self.t, np.concatenate([self._whole(q), self.rest]), np.zeros(0), self.data)
         n = self.model.n_constraints
         starts = self.starts[self.starts < n]  # those at position level come first
         if not len(starts):
@@ -61,7 +63,7 @@ class TableKinematics:
         """Whether Newton's method, shortest steps, closes the joints in so many of them; and where it comes to."""
         before, kept = np.inf, None
         for _ in range(steps):
-            here = Look(self.model, 0.0, self._whole(q), self.rest, self.data, kept)
+            here = Look(self.model, self.t, self._whole(q), self.rest, self.data, kept)
             kept = here.kept
             distance = float(np.max(here.far, initial=0.0))
             if distance <= closed or (distance <= 1e-9 * size and distance >= 0.5 * before):
@@ -74,19 +76,19 @@ class TableKinematics:
     def redundant(self, q: np.ndarray) -> int:
         """How many rows repeat others, wherever the mechanism stands: fewer than do so here, where this is a singular position."""
         known, random = self.system.rank, np.random.default_rng(11)
-        Look(self.model, 0.0, q, self.rest, self.data)
+        Look(self.model, self.t, q, self.rest, self.data)
         here = self.system.rank[0]
         if here <= 0:
             return 0
         near, kept = q + SPREAD * random.uniform(-1, 1, len(q)) * (1.0 + np.abs(q)), None
         for _ in range(STEPS):
-            look = Look(self.model, 0.0, near, self.rest, self.data, kept)
+            look = Look(self.model, self.t, near, self.rest, self.data, kept)
             kept = look.kept
             if np.max(look.far, initial=0.0) <= NEARBY:
                 break
             near = near - look.way_back(look.position)
         self.system.set_rank(-1, -1)
-        Look(self.model, 0.0, near, self.rest, self.data)
+        Look(self.model, self.t, near, self.rest, self.data)
         nearby = max(0, self.system.rank[0])
         self.system.set_rank(*known)
         return min(here, nearby)
@@ -108,5 +110,5 @@ class TableKinematics:
         n = self.model.n_lam
         if n == 0:
             return self.rest
-        left = self.model.evaluate(Fn.RESIDUAL, 0.0, np.concatenate([self._whole(q), self.rest]), np.zeros(0), self.data)[-n:]
-        return -Look(self.model, 0.0, self._whole(q), self.rest, self.data).slower() if np.any(left) else self.rest
+        look = Look(self.model, self.t, self._whole(q), self.rest, self.data, side=self.side)
+        return -look.slower() if np.any(look.velocity) else self.rest

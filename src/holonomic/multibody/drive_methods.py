@@ -14,8 +14,8 @@ class DriveMethods:
     def drive(self, of, *, angle=None, position=None, speed=None, path=None) -> Drive:
         """Prescribe the motion of a joint or a point; what it takes is a result.
 
-        The torque or force of the drive is in `sol[joint].torque` or `.force`. A mechanism all of whose
-        freedom is driven gives inverse dynamics.
+        What that takes is `sol[joint].effort`, the torque about the joint's axis or the force along it, which is in
+        `sol[joint].torque` or `.force`, too. A mechanism all of whose freedom is driven gives inverse dynamics.
 
         Parameters
         ----------
@@ -24,7 +24,8 @@ class DriveMethods:
         angle, position : float or function of t
             Value to follow, rad or m. Parameter "joint.angle" or "joint.position" if a number.
         speed : float or function of t
-            Rate to keep from where the mechanism stands at t = 0. Parameter "joint.speed" if a number.
+            Rate to keep from where the mechanism stands at t = 0. Parameter "joint.speed" if a number. A run from another t0
+            begins where a steady rate has led by then; with a function, where the mechanism stands.
         path : function of t
             Coordinates of the point.
         """
@@ -61,7 +62,8 @@ class DriveMethods:
         """Tie the angle or position of one joint to that of another: follower = ratio x leader + offset.
 
         As two fingers of a gripper move, or the telescopic parts of a lift. `sol[name].torque` (or `.force`) is what the coupling
-        exerts on the second body of the follower; the leader feels -ratio times that, so that it takes no power.
+        exerts on the second body of the follower, and against its first; the leader feels -ratio times that, so that it takes no
+        power. What joints read has their share in it.
 
         Parameters
         ----------
@@ -85,7 +87,7 @@ class DriveMethods:
         self._new(name, "drive")
         keys = [self.params.add(f"{name}.{key}", value) for key, value in (("ratio", ratio), ("offset", offset))]
         made = rows.coupled_rows(second.gap, self.kit.place, *second.marks, first.value, *keys)
-        drive = Drive(name, second.name, (*second.marks, *first.marks), made, ("coupling",))
+        drive = Drive(name, second.name, (*second.marks, *first.marks), made, ("coupling",), leader=first.name)
         if self.dimension == 3 and first.coordinate == "angle" and self.params[keys[0]] % 1.0:
             drive.level, drive.closing = "velocity", made
             drive.rows = rows.coupled_rates(second.rate, first.rate, keys[0])

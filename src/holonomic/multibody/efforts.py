@@ -178,7 +178,7 @@ def loaded_friction(rows, arm, coefficient, static, stribeck, viscous, smoothing
     return effort
 
 
-LEAST_LOAD = 1e-6  # N; rounds the corner of |force| at zero
+LEAST_LOAD = 1e-120  # N; a force that vanishes has the derivative zero. No load is near it, so |force| is exact in any units
 
 
 @maker

@@ -28,7 +28,8 @@ class GearMethods:
             "name.other".
         ratio : float
             Instead of radii: angle of the second against the ground = ratio x angle of the first; negative
-            where they turn against each other. Torques only. Parameter "name.ratio".
+            where they turn against each other. Torques only: `sol[name].torque` on the second, -ratio times that on the first,
+            the rest on the housing, the ground. Parameter "name.ratio".
         axis : three floats, or a pair of these
             In space: axes of the wheels in the drawing.
 
@@ -39,12 +40,17 @@ class GearMethods:
         """
         if (radii is None) == (ratio is None):
             raise BadArgument(f"gear {name!r}: give radii=(r1, r2) with at=(centre, centre), or ratio=.")
+        bodies = self._body(first), self._body(second)
+        if ratio is not None and any(body.is_ground for body in bodies):
+            raise BadArgument(
+                f"gear {name!r}: with ratio= the housing is the ground, which cannot be a wheel, too. Name two bodies that turn; "
+                "one that is held is fixed to the ground, or driven."
+            )
         if self.dimension == 3:
             return self._gear_in_space(name, first, second, at, radii, ratio, axis)
-        bodies = self._body(first), self._body(second)
         angles = [body.rotation for body in bodies]
         if ratio is not None:
-            places = tuple(body.position if not body.is_ground else (0.0, 0.0) for body in bodies)
+            places = tuple(body.position for body in bodies)
             offset = angles[1] - ratio * angles[0]
             return self._join("gear", name, first, second, places if at is None else at, joints.gear_ratio,
                               numbers={"ratio": ratio}, constants=(offset,))  # fmt: skip
@@ -68,7 +74,7 @@ class GearMethods:
         how = {"axis": axes[0], "axis2": axes[1] if np.ndim(axis) == 2 else None, "level": "velocity", "signed": True}
         if ratio is not None:
             bodies = (self._body(first), self._body(second))
-            places = tuple(body.position if not body.is_ground else (0.0,) * 3 for body in bodies)
+            places = tuple(body.position for body in bodies)
             return self._join("gear", name, first, second, places if at is None else at, joints3d.gear_ratio,
                               numbers={"ratio": ratio}, **how)  # fmt: skip
         ends = self._two_places(name, at)

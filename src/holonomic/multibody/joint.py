@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ..model.call_by_name import wanted
 from .body import Body
+from .small_vectors import dot, times
 
 EFFORT = {"angle": "torque", "position": "force"}  # what a motor gives along each coordinate
 
@@ -31,6 +33,29 @@ class Joint:
     of: str | None = field(default=None, repr=False)  # the joint it is a part of
     holds_rotation: bool = field(default=False, repr=False)  # the bodies keep their relative rotation
     on: ClassVar[None] = None  # a force may act on a joint
+    leader: ClassVar[None] = None  # a drive may be a coupling
+
+    def wrench(self, kit, q, p, effort) -> tuple:
+        """Force and torque on the second body, at its point, of an effort along the angle or position."""
+        return wrench_along(kit, self.coordinate, self.marks[0], q, p, effort)
+
+    def effort_in(self, kit, q, p, force, torque):
+        """What such a force and such a torque are along the angle or position: the inverse of `wrench`."""
+        return effort_in(kit, self.coordinate, self.marks[0], q, p, force, torque)
+
+
+def wrench_along(kit, coordinate: str, mark, q, p, effort) -> tuple:
+    """Force and torque of an effort along the angle or position of a joint, which has this mark on its first body."""
+    here = kit.place(q, p, mark)
+    if coordinate == "angle":
+        return times(0.0, here[0]), kit.about(here, effort)
+    return times(effort, kit.along(here)), kit.NO_TORQUE
+
+
+def effort_in(kit, coordinate: str, mark, q, p, force, torque):
+    """The inverse of `wrench_along`."""
+    here = kit.place(q, p, mark)
+    return kit.around(here, torque) if coordinate == "angle" else dot(force, kit.along(here))
 
 
 @dataclass(eq=False)
@@ -47,6 +72,16 @@ class Drive:
     wanted: Callable | None = field(default=None, repr=False)  # of (t, p)
     value: Callable | None = field(default=None, repr=False)  # of (q, p)
     closing: Callable | None = field(default=None, repr=False)  # rows that assembling closes, where a run keeps their rates
+    leader: str | None = field(default=None, repr=False)  # of a coupling: name of the joint that the other one follows
+
+    def shares(self, p) -> dict[str, float]:
+        """Of a coupling: what the two joints feel of its effort, by name. Its row is follower - ratio x leader."""
+        return {} if self.leader is None else {self.of: 1.0, self.leader: -p[f"{self.name}.ratio"]}
+
+
+def follows_time(part: Joint | Drive) -> bool:
+    """Whether the rows of a joint or drive depend on time by themselves."""
+    return "t" in wanted(part.rows, part.name, ("t", "q", "v", "p"))
 
 
 @dataclass(eq=False)

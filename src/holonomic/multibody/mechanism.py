@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Assembling
-from ..errors import BadArgument, HolonomicError
+from ..errors import BadArgument, HolonomicError, NotFinite
+from ..model.blas_threads import one_thread
 from ..model.call_by_name import methods_say_what_they_take
 from ..model.collector_pause import collector_paused
 from ..model.names_in_order import NumbersInOrder
@@ -16,12 +17,12 @@ from ..running.tiers import Tiers
 from . import plane, space
 from . import shapes as sh
 from .as_tables import to_tables
-from .assemble import Assembly, assemble, check_asked
+from .assemble import Assembly, assemble, assemble_at, check_asked
 from .body import Body, Frame, Point, combine
 from .description import description
 from .drive_methods import DriveMethods
 from .force_methods import ForceMethods
-from .joint import Drive
+from .joint import Drive, follows_time
 from .joint_methods import JointMethods
 from .lower import check_inertias, check_masses, lower, shape_masses, with_numbers
 from .mobility import Mobility, mobility, refuse_shared_loads
@@ -262,7 +263,8 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         ----------
         values : {str: float}, optional
             Angles (rad) or positions (m) by joint name. The mechanism is taken there in small steps, so of
-            several closures it keeps to the one it stands in.
+            several closures it keeps to the one it stands in. Joints that are not named stay as they are, unless a loop, a gear or
+            a coupling takes them along; `followed` of the result says by how much.
         speeds : {str: float}, optional
             Angular or sliding speeds by joint name; everything else moves as little as possible.
         near : optional
@@ -281,7 +283,8 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
 
     def mobility(self) -> Mobility:
         """Count degrees of freedom where the mechanism stands, and name redundant rows by joint."""
-        return mobility(self)
+        with one_thread(self.kit.NV * len(self.bodies)):
+            return mobility(self)
 
     def describe(self) -> str:
         """Say what the mechanism is made of, what it leaves free, where it stands and how it runs, in a few lines at any size.
@@ -301,15 +304,38 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
             if not self.bodies:
                 raise BadArgument("the mechanism has no bodies. Add one with m.body(name, rod(start, end, mass=1.0)).")
             try:
-                with collector_paused():
+                with collector_paused(), one_thread(self.kit.NV * len(self.bodies)):
                     self._assembly = assemble(self, *(self._request or ({}, {}, None)), drawn=self._request is None)
             except HolonomicError:
                 self._request = None
                 raise
         return self._assembly
 
-    def to_system(self, varying=(), compile="now"):
-        """Return (system, q0, v0): what `simulate` runs, and the assembled start.
+    def assembly_at(self, t0: float, forward: float = 1.0) -> Assembly:
+        """Return the assembled start of a run from t0, which goes forward or, -1, back: drives are where they are then.
+
+        They go there from where they are at t = 0; without a place there, from the drawing.
+        """
+        request = self._request
+        try:
+            assembly = self.assembly
+        except NotFinite:
+            if t0 == 0.0:
+                raise
+            self._request = request
+            with collector_paused(), one_thread(self.kit.NV * len(self.bodies)):
+                return assemble(self, *(request or ({}, {}, None)), drawn=request is None, t=t0, forward=forward)
+        parts = (*self.joints.alone.values(), *self.drives.values())
+        if (t0, forward) == (0.0, 1.0) or not any(map(follows_time, parts)):
+            return assembly
+        if (t0, forward) not in assembly.others:
+            speeds = self._request[1] if self._request else {}
+            with collector_paused(), one_thread(self.kit.NV * len(self.bodies)):
+                assembly.others[t0, forward] = assemble_at(self, assembly, speeds, t0, forward)
+        return assembly.others[t0, forward]
+
+    def to_system(self, varying=(), compile="now", t0=0.0, forward=1.0):
+        """Return (system, q0, v0): what `simulate` runs, and the assembled start, of a run from t0 forward or, -1, back.
 
         `compile` says as what: "now" as one System, which is compiled as a whole, "never" as tables (`to_tables`); None as
         tables beyond 100 bodies.
@@ -318,9 +344,9 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         joints in space, whose numbers, zeros above all, are part of the equations otherwise, and for a mass and an inertia that
         vary both: the inertia of shapes follows the mass otherwise.
         """
-        assembly = self.assembly
+        assembly = self.assembly_at(t0, forward)
         if compile == "never" or (compile is None and len(self.bodies) > UNROLLED):
-            return self.to_tables(varying), assembly.q, assembly.v
+            return self.tables_at(assembly.q, varying, t0), assembly.q, assembly.v
         names = varying if isinstance(varying, Iterable) and not isinstance(varying, str) else (varying,)
         if isinstance(varying, str) or not all(isinstance(name, str) for name in names):
             raise BadArgument(f"to_system: varying= is a list of names of parameters, got {varying!r}.")
@@ -359,17 +385,17 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         """
         return self.tables_at(self.assembly.q, varying)
 
-    def tables_at(self, q: np.ndarray, varying=()):
-        """The same for coordinates that need not be those of the assembled position."""
+    def tables_at(self, q: np.ndarray, varying=(), t: float = 0.0):
+        """The same for coordinates and a time that need not be those of the assembled position."""
         check_inertias(self)
         apart = tuple(key for mass in varying if set(tied := self.params.tied_to(mass)) & set(varying) for key in (mass, *tied))
         if apart or self._tables is None:
             refuse_shared_loads(self, q)
         if apart:
-            return to_tables(self, q, apart)
+            return to_tables(self, q, apart, t)
         if self._tables is None:
             with collector_paused():
-                self._tables = to_tables(self, q)
+                self._tables = to_tables(self, q, t=t)
             self._tables_version = self.params.version
         self._follow_numbers()
         return self._tables
@@ -394,8 +420,9 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
     def _lowered(self, assembly: Assembly, varying=()):
         check_inertias(self)
         made = lower(self, varying)
-        check_masses(self, made, assembly.q)
-        refuse_shared_loads(self, assembly.q)
+        with one_thread(self.kit.NV * len(self.bodies)):
+            check_masses(self, made, assembly.q)
+            refuse_shared_loads(self, assembly.q)
         return made
 
     def _changed(self) -> None:

@@ -90,7 +90,7 @@ def _by_tables(m, q: np.ndarray) -> Mobility:
     rows += sum(len(series.whole.labels) * series.count for series in m.joints.series)
     count, named = 0, {}
     if rows:
-        k = TableKinematics(m, q)
+        k = TableKinematics(m, q, Kinematics(m))
         count = k.redundant(q)
         named = k.repeating(count) if count else {}
     return Mobility(m.kit.NV * len(m.bodies) - rows + count, rows, rows - count, named, np.nan)

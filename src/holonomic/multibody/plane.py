@@ -90,6 +90,11 @@ def about(frame, torque):
     return torque
 
 
+def around(frame, torque):
+    """What a torque is about the axis of a joint."""
+    return torque
+
+
 def along(frame):
     """Unit vector of a joint's direction."""
     u = frame[1]

@@ -96,7 +96,7 @@ def rest_by_tables(m, near, inputs: Callable[[Any], dict[str, float]]) -> Restin
     k = Kinematics(m)
     begin = m.assembly.q if near is None else beginning(m, k, near)
     try:
-        tables = TableKinematics(m, begin)
+        tables = TableKinematics(m, begin, k)
     except UntraceableFunction:
         return None
     model = tables.model

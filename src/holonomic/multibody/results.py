@@ -13,11 +13,12 @@ from ..errors import BadArgument
 from ..model.call_by_name import Names, param_names, wanted, with_more
 from ..model.input_tables import input_table, values_at
 from ..model.names_in_order import NamesInOrder
-from ..results.sampling import time_direction
+from ..results.sampling import states_of_steps, time_direction
 from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .body import Body, Frame
+from .joint import follows_time
 from .lower import drawn_centres
 from .row_layout import RowLayout
 from .series import DrawnParts
@@ -81,7 +82,9 @@ class Resolver:
         model = sol.plan.model
         p = self._with_built_in(param_names(sol.trail.data, model.places))
         inputs = model.inputs | sol.trail.inputs.along(np.atleast_1d(sol.t), time_direction(sol.source))
-        return MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, inputs, sol.s, caught_in(sol))
+        made = MechanismRecord(self, sol.t, sol.q, sol.v, sol.a, sol.lam, p, inputs, sol.s, caught_in(sol))
+        made.run = sol.source
+        return made
 
     def view_members(self, runs, name: str):
         """Return what a name stands for in an ensemble: member first, then time."""
@@ -155,13 +158,36 @@ class Resolver:
 
         return joint_forces(self, sol, names)
 
+    @cached_property
+    def _on_joints(self) -> dict[str, list]:
+        """Parts, drives, couplings and forces of each joint that has some; joints and forces in series are parts of none."""
+        found: dict[str, list] = {}
+        ends = lambda part: (part.on,) if part.name in self.forces else (part.of, part.leader)
+        for part in (*self.joints.alone.values(), *self.drives.values(), *self.forces.alone.values()):
+            for name in ends(part):
+                found.setdefault(name, []).append(part)
+        return found
+
+    def parts_of(self, joint) -> list:
+        """A joint with its parts and with what drives it; see `couplings_of`."""
+        of_it = self._on_joints.get(joint.name, ())
+        return [joint, *(part for part in of_it if part.name not in self.forces and part.leader is None)]
+
+    def couplings_of(self, joint) -> list:
+        """The couplings that a joint takes part in. What they do to a body may come through either of their joints."""
+        return [part for part in self._on_joints.get(joint.name, ()) if part.name in self.drives and part.leader is not None]
+
+    def actuators_of(self, joint) -> list:
+        """The drive and the motors of a joint."""
+        drives = [part for part in self.parts_of(joint) if part.name in self.drives]
+        return drives + [part for part in self._on_joints.get(joint.name, ()) if part.name in self.forces and part.kind == "motor"]
+
     def acting(self, name: str) -> tuple[list[int], int, float]:
         """Rows of the multipliers by which a joint and its drives act, on which body, and the sign for its second one."""
         joint = self.joints[name]
         marks = joint.marks
-        every = (*self.drives.values(), *self.joints.alone.values())  # those in series are parts of none
-        parts = [name, *(part.name for part in every if part.of == name)]
-        rows = [row for part in parts for row in range(self.layout[part].start, self.layout[part].stop)]
+        where = [self.layout[part.name] for part in self.parts_of(joint)]
+        rows = [row for each in where for row in range(each.start, each.stop)]
         return (rows, marks[1][0], -1.0) if marks[1][0] >= 0 else (rows, marks[0][0], 1.0)
 
     def body_number(self, given) -> int:
@@ -190,6 +216,7 @@ class MechanismRecord:
         self.states = states_in(np.atleast_2d(s).T, resolver.states) if resolver.states else {}
         self.shape: tuple[int, ...] = np.shape(t)
         self._impact, self.caught = impact, impact is not None  # by a start with initial="impact"
+        self.run: Any = None  # the solution whose steps turns are counted by; None of members of a sweep
 
     @cached_property
     def impact(self) -> Impact:
@@ -277,6 +304,23 @@ class MechanismRecord:
             found.append([-self.full(s) * l for s, l in zip(slopes, lam, strict=True)])
         return found
 
+    def coupling_effort(self, drive, generalized, q, p):
+        """What a coupling exerts along its follower, from what it does to the velocities of each body.
+
+        That is parallel to what a unit of it does to both joints; by bodies alone it cannot be told apart, which may be shared.
+        """
+        kit, unit = self.kit, {}
+        for name, share in drive.shares(p).items():
+            joint = self.resolver.joints[name]
+            force, torque = joint.wrench(kit, q, p, share)
+            point = kit.place(q, p, joint.marks[1])[0]
+            for mark, sign in zip(joint.marks, (-1.0, 1.0), strict=True):
+                if mark[0] >= 0:
+                    given = [sign * part for part in kit.generalized(q, mark[0], force, point, torque)]
+                    unit[mark[0]] = [a + b for a, b in zip(unit.get(mark[0], [0.0] * kit.NV), given, strict=True)]
+        pairs = [pair for k, parts in unit.items() for pair in zip(generalized(drive, k), parts, strict=True)]
+        return sum(done * part for done, part in pairs) / sum(part * part for _, part in pairs)
+
     def generalized_impulse(self, part, k: int) -> np.ndarray:
         """-GᵀΛ of one joint or drive on the velocities of body k, at the impact with which the run began."""
         nv = self.kit.NV
@@ -284,10 +328,23 @@ class MechanismRecord:
 
     def follows_time(self, part) -> bool:
         """Whether the rows of a joint or drive depend on time by themselves: then it gives power."""
-        return "t" in wanted(part.rows, part.name, ("t", "q", "v", "p"))
+        return follows_time(part)
+
+    @cached_property
+    def steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Times, q and v of every step of the run, time first; None where they are not to be had."""
+        found = None if self.run is None else states_of_steps(self.run)
+        if found is None:
+            return None
+        model = self.run.plan.model
+        return found[0], found[1][:, : model.nc].T, found[1][:, model.nq : model.nq + model.nv].T
+
+    def counted_before(self, joint) -> np.ndarray | None:
+        """The angle of a joint with its turns, as a file holds it."""
+        return None
 
     def power(self, part):
-        """Power of a joint or drive, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""
+        """Power of a joint or drive alone, -λ·G v over the bodies it acts on: λ·g_t, where its rows depend on time."""
         total = 0.0
         for k in {mark[0] for mark in part.marks if mark[0] >= 0}:
             forces = self.generalized_reaction(part, k)

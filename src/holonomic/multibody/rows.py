@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.made_functions import maker
 from .small_vectors import minus
-from .users_functions import answered
+from .users_functions import answered, answered_along
 
 
 @maker
@@ -139,10 +139,11 @@ def path_rows(place, mark, wanted):
 
 @maker
 def of_time(function, names, role, n):
-    """A user's function of t and p that returns n numbers."""
+    """A user's function of t and p that returns n numbers; at a complex time with its derivative."""
 
     def value(t, p):
-        return answered(function, names, {"t": t, "p": p}, role, n)
+        answer = answered_along if isinstance(t, complex) else answered
+        return answer(function, names, {"t": t, "p": p}, role, n)
 
     return value
 

@@ -33,6 +33,10 @@ def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any]
         if force.stores:
             arrays[f"energy {i}"] = np.array(record.full(record.energy(force)))[:, None]
         forces.append(said)
+    if resolver.dimension == 3:  # turns are counted by steps, which a file does not hold
+        for i, joint in enumerate(resolver.joints.values()):
+            if joint.coordinate == "angle":
+                arrays[f"angle {i}"] = np.array(record.kit.counted(record, joint))[:, None]
     data = {
         "dimension": resolver.dimension, "gravity": resolver.gravity, "states": resolver.states, "pairs": pairs,
         "params": {name: float(value) for name, value in known_in(record.p).items()},
@@ -46,8 +50,8 @@ def entries(resolver: Resolver, record: MechanismRecord) -> tuple[dict[str, Any]
             for joint in resolver.joints.values()
         ],
         "drives": [
-            {key: getattr(drive, key) for key in ("name", "of", "marks", "labels", "level")} | {"timed": record.follows_time(drive)}
-            for drive in resolver.drives.values()
+            {key: getattr(drive, key) for key in ("name", "of", "marks", "labels", "level", "leader")}
+            | {"timed": record.follows_time(drive)} for drive in resolver.drives.values()
         ],
         "forces": forces,
         "points": [
@@ -92,7 +96,9 @@ class KeptResolver(Resolver):
             joint.more = {name: functions[name] for name in each["more"]}
             self.joints[joint.name] = joint
         for each in said["drives"]:
-            self.drives[each["name"]] = Drive(each["name"], each["of"], each["marks"], None, each["labels"], each["level"])
+            made_by = Drive(each["name"], each["of"], each["marks"], None, each["labels"], each["level"])
+            made_by.leader = each.get("leader") or self._leader_by(made_by.marks[2:])
+            self.drives[made_by.name] = made_by
         for each in said["forces"]:
             self.forces[each["name"]] = Force(each["name"], each["kind"], None, each["marks"], on=each["on"], kept=each["stores"])
         for each in said["points"]:
@@ -101,6 +107,10 @@ class KeptResolver(Resolver):
         self.acts = {each["name"]: (i, each["acts"], each["applied"]) for i, each in enumerate(said["forces"])}
         self.pairs = np.array(data["pairs"], dtype=int).reshape(-1, 2)
         self.name_all()
+
+    def _leader_by(self, marks: tuple) -> str | None:
+        """The joint between two marks, which files of before name by them alone."""
+        return next((joint.name for joint in self.joints.values() if joint.marks == marks), None)
 
     def record(self, sol) -> MechanismRecord:
         """Return the arrays of a loaded run as views read them."""
@@ -129,6 +139,11 @@ class KeptRecord(MechanismRecord):
         return tuple(
             sum((values[:, i] for i in np.flatnonzero(own & (column == nv * k + j))), np.zeros(len(self.t))) for j in range(nv)
         )
+
+    def counted_before(self, joint) -> np.ndarray | None:
+        """As `MechanismRecord.counted_before`."""
+        found = self._kept.get(f"angle {list(self.resolver.joints).index(joint.name)}")
+        return None if found is None else found[:, 0]
 
     def follows_time(self, part) -> bool:
         """As `MechanismRecord.follows_time`."""

@@ -142,6 +142,11 @@ def about(frame, torque):
     return times(torque, frame[1][0])
 
 
+def around(frame, torque):
+    """What a torque is about the axis of a joint."""
+    return dot(torque, frame[1][0])
+
+
 def along(frame):
     """Unit vector of a joint's axis."""
     return frame[1][0]
@@ -293,23 +298,51 @@ class TurnsWarning(UserWarning):
 
 
 def counted(record, joint):
-    """Angle of a joint over time: whole turns are found from its speed between the times."""
+    """Angle of a joint over time with its turns: counted by the steps of the run, or where these are gone by kept times."""
+    angle = np.array(record.full(joint.value(record.q, record.p)))
+    known = record.counted_before(joint)
+    if known is not None:
+        return angle + TURN * np.round((known - angle) / TURN)
+    if record.steps is None:
+        return _from_row_to_row(record, joint, angle)
+    t, q, v = record.steps
+    p = record.p
+    along, rates = np.array(joint.value(q, p)), joint.rate(q, v, p)
+    forward = 1.0 if t[-1] >= t[0] else -1.0
+    along += TURN * np.concatenate([[0.0], np.cumsum(_turns(joint, np.diff(t) * (rates[1:] + rates[:-1]) / 2, np.diff(along)))])
+    before = np.clip(np.searchsorted(t * forward, record.t * forward, side="right") - 1, 0, None)
+    own = record.full(joint.rate(record.q, record.v, p))
+    expected = (record.t - t[before]) * (own + rates[before]) / 2
+    return angle + TURN * _turns(joint, expected, angle - along[before])
+
+
+def _from_row_to_row(record, joint, angle):
+    """The same by kept times alone: speeds and accelerations tell how far it turned between two."""
     shape = record.shape or (1,)
-    angle = np.array(record.full(joint.value(record.q, record.p))).reshape(shape)
-    speed = record.full(joint.rate(record.q, record.v, record.p)).reshape(shape)
-    expected = np.diff(record.t.reshape(shape)) * (speed[..., 1:] + speed[..., :-1]) / 2
-    missing = (expected - np.diff(angle)) / (2 * np.pi)
+    rows = lambda values: record.full(values).reshape(shape)
+    speed, rise = (rows(joint.rate(record.q, each, record.p)) for each in (record.v, record.a))
+    angle = angle.reshape(shape)
+    h = np.diff(record.t.reshape(shape))
+    bent = h * h * (rise[..., :-1] - rise[..., 1:]) / 12  # by the trapezoidal rule and its correction
+    turns = _turns(joint, h * (speed[..., 1:] + speed[..., :-1]) / 2 + bent, np.diff(angle), bent)
+    angle[..., 1:] += TURN * np.cumsum(turns, axis=-1)
+    return angle.ravel()
+
+
+def _turns(joint, expected, change, doubt=0.0):
+    """Whole turns that are missing in changes of an angle, beside what is expected of them."""
+    missing = (expected - change) / TURN
     turns = np.round(missing)
-    if np.any(np.abs(missing - turns) > UNSURE):
+    if np.any(np.abs(missing - turns) > UNSURE) or np.any(np.abs(doubt) > UNSURE * TURN):
         warn(
             f"joint {joint.name!r} turns too far between the times that were kept to count its turns. Keep more times "
             "(save_at=), or ask the solution for closer ones.",
             TurnsWarning,
         )
-    angle[..., 1:] += 2 * np.pi * np.cumsum(turns, axis=-1)
-    return angle.ravel()
+    return turns
 
 
+TURN = 2 * np.pi
 UNSURE = 0.3  # of a turn between what the speeds say and the angle: the next turn would fit about as well
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BadArgument, InconsistentState, UntraceableFunction
+from ..model.blas_threads import one_thread
 from ..model.call_by_name import Names, call, flatten_params
 from ..model.input_tables import input_table, values_at
 from .assemble import Kinematics, beginning, close, numbers_by_name, rows_by_qr
@@ -240,7 +241,8 @@ def equilibrium(m, near=None) -> Equilibrium:
     ways = [_rest_by_matrices, lambda m, near: rest_by_tables(m, near, inputs_of)]  # None: not found, or not to be had
     if len(m.bodies) > LARGE:
         ways.reverse()
-    found = ways[0](m, near) or ways[1](m, near)
+    with one_thread(m.kit.NV * len(m.bodies)):
+        found = ways[0](m, near) or ways[1](m, near)
     if found is None:
         raise none_found()
     zero = np.zeros(len(m.bodies) * m.kit.NV)
@@ -354,7 +356,11 @@ def linearize(m, at: Equilibrium | None = None) -> Modes:
     at = equilibrium(m) if at is None else at
     if not isinstance(at, Equilibrium):
         raise BadArgument(f"linearize: at= is what equilibrium(m) returned, got {at!r}.")
-    s = Statics(m)
+    with one_thread(m.kit.NV * len(m.bodies)):
+        return _linearized(Statics(m), at)
+
+
+def _linearized(s: Statics, at: Equilibrium) -> Modes:
     N = tangent(s, s.jacobian(0.0, at.q))
     n = N.shape[1]
     if n == 0:

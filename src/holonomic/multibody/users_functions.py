@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import BadArgument, WrongShape
 from ..model.call_by_name import Names, NamesOfNumbers, known_in
 from ..model.function_signature import in_run
+from ..model.time_rates import value_and_rate
 
 LISTED = 50  # names of parameters in a message
 
@@ -72,6 +73,17 @@ def answered(function, names, given, role: str, n: int | None = None):
     ]
     series = np.array(found, dtype=float)
     return series if series.ndim == 1 else tuple(series.T)
+
+
+def answered_along(function, names, given, role: str, n: int):
+    """The same of a function of time at a complex time, whose imaginary part is a step: with the derivative times that step.
+
+    A user's function need not take complex numbers: the derivative is that of the function on symbols.
+    """
+    t = given["t"]
+    values, rates = value_and_rate(lambda symbol: answered(function, names, given | {"t": symbol}, role, n), role, t.real)
+    found = (values + 1j * t.imag * rates).tolist()
+    return found[0] if n == 1 else tuple(found)
 
 
 def _at(value, i: int):

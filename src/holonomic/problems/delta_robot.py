@@ -23,7 +23,7 @@ def delta_robot(*, t_end: float = 3.0) -> Problem:
     """Return the robot whose shoulders are driven so that the platform moves on a level circle; no freedom is left.
 
     The file brings three upper arms on motors, with limits and meshes; forearms and platform float in it, because URDF
-    knows no loops. Six universal joints, "elbow 1" .. and "wrist 1" .., are closed in Python. `sol["shoulder 1"].torque`
+    knows no loops. Six universal joints, "elbow 1" .. and "wrist 1" .., are closed in Python. `sol["shoulder 1"].effort`
     is what a motor has to give.
     """
     m = delta_robot_mechanism()

@@ -22,6 +22,7 @@ from ..loop.replay import along, doubts_inside, from_trail, replay
 from ..model.given_numbers import floats
 from ..native.callbacks import raise_what_was_raised
 from ..planning.workspace import Workspace
+from ..starting.initial import side_of
 from .along_switches import enter_means
 from .onto_constraints import OntoConstraints
 from .switching import mode_history
@@ -276,6 +277,24 @@ def _of_the_same_run(sol, times):
     return _made_again(sol, times).trail.arrays[1:]
 
 
+def states_of_steps(sol) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return times and states of every step of a run; None where it left too little to tell them.
+
+    A run that kept some times alone is made again once.
+    """
+    if sol.trail.parts:
+        pieces = [states_of_steps(part) for part in sol.trail.parts]
+        if any(piece is None for piece in pieces):
+            return None
+        size = sol.plan.model.nq + sol.plan.model.nv
+        return np.concatenate([t for t, _ in pieces]), np.concatenate([x[:, :size] for _, x in pieces])
+    if sol.trail.steps_kept:
+        return sol.trail.arrays[:2]
+    if sol.trail.again is None or sol.trail.bytes_of_steps > STEPS_BYTES:
+        return None
+    return _with_every_step(sol).trail.arrays[:2]
+
+
 @remembered("every step")
 def _with_every_step(sol):
     """The same run, every step of it kept."""
@@ -289,8 +308,8 @@ def _made_again(sol, times):
         return sol.trail.again(sol, data, times)
 
 
-def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
-    """Return a model function at every row of a solution, (time, number)."""
+def values_along(sol, fn: Fn, b: np.ndarray | None = None, times: np.ndarray | None = None) -> np.ndarray:
+    """Return a model function at every row of a solution, (time, number); `times` stand in for its own."""
     t, x, _ = sol.trail.arrays
     model = sol.plan.model
     fns, lengths = model.table((fn,))
@@ -298,7 +317,7 @@ def values_along(sol, fn: Fn, b: np.ndarray | None = None) -> np.ndarray:
     out = np.empty((len(t), lengths[fn]))
     go = along.py if model.interpreted else along
     for data, first, last in _pieces(sol, t):
-        go(fns, int(fn), t, x, b, data, first, last, out)
+        go(fns, int(fn), t if times is None else times, x, b, data, first, last, out)
         raise_what_was_raised()
     return out
 
@@ -343,8 +362,9 @@ def energies(sol) -> np.ndarray:
 
 @remembered("residuals")
 def residuals(sol) -> np.ndarray:
-    """Return the residuals of positions, then of velocities, (time, row)."""
-    return values_along(sol, Fn.RESIDUAL)
+    """Return residuals of positions, then of velocities, (time, row); where a run begins, of the side to which it goes."""
+    t, start = sol.trail.arrays[0], sol.source.span[0]
+    return values_along(sol, Fn.RESIDUAL, times=np.where(t == start, side_of(start, time_direction(sol.source)), t))
 
 
 @remembered("settled")

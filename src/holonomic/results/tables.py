@@ -118,7 +118,7 @@ def to_xarray(sol):
             data[free] = data.pop(f"output_{slug(name)}")
     for name, values in parts(sol).items():
         dims = ("time",) if values.shape[1] == 1 else ("time", "axis")
-        text = "on the second body, ground frame, " + ("N" if name.endswith(".force") else "N m")
+        text = WHAT[name.rpartition(".")[2]]
         data[name] = xarray.Variable(dims, values[:, 0] if values.shape[1] == 1 else values, {"long_name": text})
     axes = {"axis": list("xyz"[: sol.trail.mechanism.dimension])} if any("axis" in data[n].dims for n in data) else {}
     time = xarray.Variable("time", sol.trail.arrays[0], {"units": "s"})
@@ -161,15 +161,21 @@ def groups(sol) -> dict[str, dict[str, np.ndarray]]:
     return found
 
 
+WHAT = {
+    "force": "on the second body, ground frame, N", "torque": "on the second body, ground frame, N m",
+    "effort": "torque about the joint's axis, N m, or force along it, N",
+}  # fmt: skip
+
+
 def parts(sol) -> dict[str, np.ndarray]:
-    """Forces and torques of the joints, drives and forces of a mechanism: "A.force", (time, axis)."""
+    """Forces, torques and efforts of the joints, drives and forces of a mechanism: "A.force", (time, axis)."""
     resolver = sol.trail.mechanism
     if resolver is None:
         return {}
     record, found = resolver.record(sol), {}
     for name in (*resolver.joints, *resolver.drives, *resolver.forces):
         view = resolver.view_of(record, name)
-        for key in ("force", "torque"):
+        for key in ("force", "torque", *({"effort"} & {*resolver.quantities(view)})):
             found[f"{name}.{key}"] = np.asarray(getattr(view, key), dtype=float).reshape(len(record.t), -1)
     return found
 

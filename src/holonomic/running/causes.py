@@ -154,6 +154,16 @@ def suspects(run, ahead: bool):
                 yield t + distance, run.x + distance * slope
 
 
+def too_long(run, plan) -> bool:
+    """Whether it is a step of fixed length that failed, and all is regular where it begins: pivots are not much smaller there."""
+    model = plan.model
+    if model.is_ode or not (run.memory.fixed and plan.choice.integrator.implicit and np.all(np.isfinite(run.x))):
+        return False
+    places = [(float(t), np.asarray(x)[: model.nq + model.nv]) for t, x in (run.start, (run.t, run.x))]
+    before, here = (model.evaluate(Fn.FIELD, t, x, np.zeros(0), run.data[: len(model.data())]) for t, x in places)
+    return bool(np.all(np.isfinite(here)) and here[-1] > NEARLY_SINGULAR * before[-1])
+
+
 def culprit(run, plan, ahead: bool):
     """Find a function that is not finite where the last attempts failed; return (its name, t, x) or None."""
     model = plan.model

@@ -39,6 +39,7 @@ from .causes import (
     mass_and_rows,
     near_singular,
     suspects,
+    too_long,
     vanishing_mass,
     way_past,
     without_multipliers,
@@ -119,6 +120,9 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     if cause in (NOT_FINITE, SINGULAR):
         # factors of a NaN look singular, so a function that is not finite comes first
         found = culprit(run, plan, ahead=cause == NOT_FINITE)
+        if found is None and too_long(run, plan):
+            near = near_singular(run, plan)
+            return StepFailed(_no_convergence(run, plan), sol) if near is None else SingularPosition(near, sol)
         if found is not None or cause == NOT_FINITE:
             return NotFinite(_not_finite(run, plan, found), sol)
         return _singular(run, plan, sol)

@@ -40,7 +40,7 @@ def consistent_start(
     tables.begin(data, t0, forward)
     begin = prepare(
         model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold,
-        redundant=system.redundant if start.redundant is None else start.redundant,
+        redundant=system.redundant if start.redundant is None else start.redundant, forward=forward,
     )  # fmt: skip
     if start.initial != "free" and isinstance(system, Dae):
         begin, lam0 = begin._replace(root=take_root(model, t0, begin.q, data, lam0)), None

@@ -34,15 +34,20 @@ ENOUGH = 1e-2  # of what is allowed: what a projection leaves
 class Look:
     """The rows at one state: what they leave, by how much that is off, and the shortest way back.
 
-    `kept` are the values of invariants, which stay.
+    `kept` are the values of invariants, which stay; `side` is the time for which velocities are looked at, see `side_of`.
     """
 
-    def __init__(self, model, t: float, q: np.ndarray, v: np.ndarray, data: np.ndarray, kept: np.ndarray | None = None):
+    def __init__(
+        self, model, t: float, q: np.ndarray, v: np.ndarray, data: np.ndarray, kept: np.ndarray | None = None,
+        side: float | None = None,
+    ):  # fmt: skip
         n, x, nothing = model.n_constraints + model.n_invariants, np.concatenate([q, v]), np.zeros(0)
         left = model.evaluate(Fn.RESIDUAL, t, x, nothing, data)
         if not np.all(np.isfinite(left)):
             raise NotFinite(f"a constraint is not finite at the start, t = {t:g}, q = {np.array2string(q, threshold=8)}.")
         self.position, self.velocity = left[:n], left[n:]
+        if side is not None:
+            self.velocity = model.evaluate(Fn.RESIDUAL, side, x, nothing, data)[n:]
         self.kept = self.position[model.n_constraints :].copy() if kept is None else kept
         self.position[model.n_constraints :] -= self.kept
         factors = {fn: self._factors(model, fn, t, x, data) for fn in ((Fn.VEL_FACTOR,) if model.shared else BOTH)}
@@ -74,13 +79,13 @@ class Look:
         return self._ways(Fn.VEL_SOLVE, self.velocity)
 
 
-def consistent(model, t, q, v, data, tol: float, initial: str, redundant: str | None) -> tuple[np.ndarray, np.ndarray]:
+def consistent(model, t, side, q, v, data, tol: float, initial: str, redundant: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities on the constraints, or say why not."""
     most, fastest = tol * max(1.0, float(np.linalg.norm(q))), tol * max(1.0, float(np.linalg.norm(v)))
-    here = Look(model, t, q, v, data)
+    here = Look(model, t, q, v, data, side=side)
     if initial == "project":
         q = _onto_positions(model, t, q, v, data, most)
-        here = Look(model, t, q, v, data)
+        here = Look(model, t, q, v, data, side=side)
         v = v - here.slower()
         _examine(model, t, q, v, data, redundant)  # off the constraints no row repeats others
         return q, v
@@ -203,7 +208,7 @@ def check_closed(model, t, q, v, data, allowed: float) -> None:
         )
 
 
-def nearest(model, t, q, v, data, held: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
+def nearest(model, t, side, q, v, data, held: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
     """The nearest positions and velocities on the constraints, all coordinates weighing alike; those that are held stay.
 
     A coordinate that is held weighs infinitely: moves along W⁻¹Gᵀ leave it where it is. What is nearest to the given point, not to
@@ -216,7 +221,7 @@ def nearest(model, t, q, v, data, held: np.ndarray, most: float) -> tuple[np.nda
     rows = _Weighed(model, Variant(metric=tuple(weights.tolist())), data)
     try:
         there = rows.position(t, q, most, held)
-        return there, rows.velocity(t, there, v, held)
+        return there, rows.velocity(side, there, v, held)
     finally:
         rows.forget()
 

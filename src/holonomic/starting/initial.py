@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BadArgument, InconsistentState, NotFinite, SingularPosition
 from ..kernels.consistent import distances
 from ..kernels.signatures import Fn
+from ..model.blas_threads import one_thread
 from ..model.dae import Dae, consistent
 from ..model.given_numbers import axes
 from . import by_operators
@@ -58,6 +59,11 @@ def residuals(model, t, q, v, data) -> tuple[np.ndarray, np.ndarray]:
     return r[:n], r[n:]
 
 
+def side_of(t: float, forward: float) -> float:
+    """The next time on the side to which a run goes: a law of time that begins at t has the rate there with which it begins."""
+    return float(np.nextafter(t, forward * np.inf))
+
+
 def position_jacobian(model, t, q, data, invariants: bool = False) -> np.ndarray:
     """∂g/∂q with nq columns; with the invariants below, if asked for."""
     n = model.n_constraints + (model.n_invariants if invariants else 0)
@@ -94,8 +100,9 @@ def check_initial(model, initial: str, hold, redundant: str | None) -> np.ndarra
     return _held_coordinates(model, hold)
 
 
-def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None) -> Start:
-    """Return consistent initial values, or raise with the reason why there are none."""
+def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: str | None, forward: float = 1.0) -> Start:
+    """Return consistent initial values, of the side to which the run goes, or raise with the reason why there are none."""
+    side = side_of(t, forward)
     held = check_initial(model, initial, hold, redundant)
     guess, moved_w = q, 0.0
     if model.nw:
@@ -108,11 +115,13 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     if model.is_ode:
         return Start(q, v)
     if not model.dense:
-        return _by_operators(model, t, q, v, data, tol, initial, held, redundant)
+        with one_thread(max(model.nq, model.n_lam)):
+            return _by_operators(model, t, side, q, v, data, tol, initial, held, redundant)
     examined = model.examined(data)
-    if model.n_lam and examined and initial == "check" and _plainly_consistent(model, t, q, v, data, tol):
+    if model.n_lam and examined and initial == "check" and _plainly_consistent(model, side, q, v, data, tol):
         return Start(q, v, moved_w=moved_w)
-    start = _prepared(model, t, q, v, data, tol, initial, held, redundant, examined)
+    with one_thread(max(model.nq, model.n_lam)):
+        start = _prepared(model, t, side, q, v, data, tol, initial, held, redundant, examined)
     if model.nw:
         q = with_w_solved(model, t, start.q, start.v, data)
         start = start._replace(q=q, moved_w=float(np.linalg.norm((q - guess)[model.nq - model.nw :])))
@@ -122,7 +131,7 @@ def prepare(model, t, q, v, data, *, tol: float, initial: str, hold, redundant: 
     return start
 
 
-def _by_operators(model, t, q, v, data, tol, initial, held, redundant) -> Start:
+def _by_operators(model, t, side, q, v, data, tol, initial, held, redundant) -> Start:
     """The same by the operators of a model; matrices are looked at where these know no metric but their own."""
     free, tol, impact, measured = v, max(tol, LEAST_TOLERANCE), None, model.system.takes_metrics
     lacking = {
@@ -136,18 +145,18 @@ def _by_operators(model, t, q, v, data, tol, initial, held, redundant) -> Start:
         by_operators.check_closed(model, t, q, v, data, OFF)
     elif initial == "impact":
         _check_position(model, t, q, v, data, OFF)
-    q1, v1 = by_operators.consistent(model, t, q, v, data, tol, "project" if initial == "impact" else initial, redundant)
+    q1, v1 = by_operators.consistent(model, t, side, q, v, data, tol, "project" if initial == "impact" else initial, redundant)
     if held.any() or (initial == "project" and (_moved(q1, q, tol) or _moved(v1, v, tol))):  # as of code
         most = tol * max(1.0, float(np.linalg.norm(q[: model.nc])))
         if measured:
-            q1, v1 = by_operators.nearest(model, t, q, v, data, held, most)
+            q1, v1 = by_operators.nearest(model, t, side, q, v, data, held, most)
         elif model.has_terms:
             q1 = _project_position(model, t, q, data, held, most)
-            v1 = _project_velocity(model, t, q1, v, data, held)
+            v1 = _project_velocity(model, side, q1, v, data, held)
     if initial == "impact":
         v1, impact = v, Impact(q1, np.zeros((0, model.nv)))
         if model.n_lam:
-            v1, impact = impulse(model, t, q1, v, residuals(model, t, q1, v, data)[1], data)
+            v1, impact = impulse(model, t, q1, v, residuals(model, side, q1, v, data)[1], data)
     known = model.redundancy_of(data)
     shared = {} if known is None else {"not_unique": known[1], "redundant": "minimum-norm"}
     return Start(q1, v1, float(np.linalg.norm(q1 - q)), float(np.linalg.norm(v1 - free)), impact=impact, **shared)
@@ -201,7 +210,7 @@ def _algebraic(model, t, x, data) -> tuple[np.ndarray, np.ndarray]:
     return flat[: model.nw], flat[model.nw :].reshape(model.nw, model.nw)
 
 
-def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> Start:
+def _prepared(model, t, side, q, v, data, tol, initial, held, redundant, examined) -> Start:
     if not model.n_lam:
         return Start(q, v, impact=Impact(q, np.zeros((0, model.nv))) if initial == "impact" else None)
     if not all(np.all(np.isfinite(part)) for part in residuals(model, t, q, v, data)):
@@ -210,14 +219,14 @@ def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> 
     q1, v1, impact = q, v, None
     if initial == "project":
         q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
-        v1 = _project_velocity(model, t, q1, v, data, held)
+        v1 = _project_velocity(model, side, q1, v, data, held)
     elif initial == "impact":
         _check_position(model, t, q, v, data, OFF)
         q1 = _project_position(model, t, q, data, held, tol * max(1.0, float(np.linalg.norm(q[: model.nc]))))
-        v1, impact = impulse(model, t, q1, v, residuals(model, t, q1, v, data)[1], data)
+        v1, impact = impulse(model, t, q1, v, residuals(model, side, q1, v, data)[1], data)
     else:
         _check_position(model, t, q, v, data, max(tol, LEAST_TOLERANCE))
-        _check_velocity(model, t, q, v, data, max(tol, LEAST_TOLERANCE))
+        _check_velocity(model, side, q, v, data, max(tol, LEAST_TOLERANCE))
     if not examined:
         refuse_vanishing(model, t, q1, v1, data)
 
@@ -226,7 +235,7 @@ def _prepared(model, t, q, v, data, tol, initial, held, redundant, examined) -> 
 
     rows, not_unique = independent_rows(model, t, q1, v1, data, redundant, project)
     if impact is not None and rows is not None and redundant == "drop":
-        v1, impact = impulse(model, t, q1, v, residuals(model, t, q1, v, data)[1], data, rows)
+        v1, impact = impulse(model, t, q1, v, residuals(model, side, q1, v, data)[1], data, rows)
     moved = (float(np.linalg.norm(new - old)) for new, old in ((q1, q), (v1, v)))
     return Start(q1, v1, *moved, rows, not_unique, None if rows is None else redundant, impact=impact)
 

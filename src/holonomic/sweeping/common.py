@@ -66,21 +66,22 @@ def shared_explicit(model, given: dict[str, Any], choice: Choice, rows, t0: floa
     return next(iter([*(each for each in found if each == choice), *found]), choice)
 
 
-def consistent_starts(model, choice: Choice, members: int, member, t0: float, start: GivenStart):
+def consistent_starts(model, choice: Choice, members: int, member, t0: float, start: GivenStart, forward: float):
     """Yield (state, data) of the members that are looked at, where they can start; member(m) is (q, v, data)."""
     for m in looked_at(members):
         q, v, data = member(m)
         try:
-            begin = _begun(model, t0, q, v, data, choice, start)
+            begin = _begun(model, t0, q, v, data, choice, start, forward)
         except HolonomicError:  # each member reports it for itself
             continue
         yield np.concatenate([begin.q, begin.v]), data
 
 
-def _begun(model, t0: float, q, v, data, choice: Choice, start: GivenStart) -> Start:
+def _begun(model, t0: float, q, v, data, choice: Choice, start: GivenStart, forward: float = 1.0) -> Start:
     return prepare(
-        model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold, redundant=start.redundant
-    )
+        model, t0, q, v, data, tol=choice.constraint_tol, initial=start.initial, hold=start.hold, redundant=start.redundant,
+        forward=forward,
+    )  # fmt: skip
 
 
 def shared_aim(asked: Asked, system, params: dict, members: int, start, interval) -> Aim:
@@ -112,20 +113,20 @@ def plan_job(
     tables = MemberTables.of(model, inputs, answers)
     held = check_initial(model, initial, start.hold, redundant)
     data = model.data()
-    rows = begin = None
+    rows, begin, forward = None, None, 1.0 if t1 >= t0 else -1.0
 
     def member(m):
         own = data.copy()
         for name, values in params.items():
             own[model.places[name][0]] = values[m].reshape(-1)
-        _enter(tables, own, m, t0, 1.0 if t1 >= t0 else -1.0)
+        _enter(tables, own, m, t0, forward)
         q, v = (values[m if len(values) > 1 else 0].copy() for values in (q0, v0))
         return q, v, own
 
     for m in range(min(members, TRIES)):
         q, v, own = member(m)
         try:
-            begin = _begun(model, t0, q, v, own, choice, start)
+            begin = _begun(model, t0, q, v, own, choice, start, forward)
         except BadArgument:
             raise
         except SingularMass:
@@ -152,11 +153,11 @@ def plan_job(
         q, v, own = member(m)
         with contextlib.suppress(HolonomicError), warnings.catch_warnings():  # each member reports it for itself
             warnings.simplefilter("ignore", RedundancyWarning)
-            _begun(model, t0, q, v, own, choice, start)
+            _begun(model, t0, q, v, own, choice, start, forward)
     is_left = None
     if choice.integrator_open and (model.dense or (model.formulations and not explicit_only)) and initial != "free":
         given = {"formulation": asked.formulation, "stabilization": asked.stabilization}
-        starts = list(consistent_starts(model, choice, members, member, t0, start))
+        starts = list(consistent_starts(model, choice, members, member, t0, start, forward))
         if explicit_only:
             choice = shared_explicit(model, given, choice, rows, t0, t1, starts)
         else:

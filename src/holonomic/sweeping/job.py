@@ -87,7 +87,7 @@ class Job:
         DATA, tables = self.data_of(first, last), self.tables
         for m in range(last - first if len(tables.at) else 0):
             enter_tables(m, self.t0, self.forward, DATA[m], tables.for_kernels(tables.rows(first, last)))
-        members = consistent(self.program, X0, DATA, self.t0, self.initial, self.held, self._expected(first, last))
+        members = consistent(self.program, X0, DATA, self.t0, self.initial, self.held, self._expected(first, last), self.forward)
         self.check(members, first, last)
         return members
 

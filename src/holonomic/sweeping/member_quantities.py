@@ -262,7 +262,7 @@ def impact_of(job: Job, first: int, last: int) -> Impact:
                 warnings.simplefilter("ignore", RedundancyWarning)  # the sweep has warned of it
                 begin = prepare(
                     model, job.t0, Q[m].copy(), V[m].copy(), DATA[m], tol=job.program.tol, initial="impact", hold=None,
-                    redundant=job.program.redundant,
+                    redundant=job.program.redundant, forward=job.forward,
                 )  # fmt: skip
         except HolonomicError:  # it is in runs.failed
             continue

@@ -18,7 +18,7 @@ from ..model.dae import Dae
 from ..model.given_numbers import floats, vector
 from ..native.callbacks import raise_what_was_raised
 from ..planning.plan import Plan
-from ..starting.initial import prepare
+from ..starting.initial import prepare, side_of
 from ..starting.roots import take_root
 from .program import Program
 from .start_room import start_memory, start_room
@@ -141,22 +141,22 @@ def rows_of(values: np.ndarray, first: int, last: int) -> np.ndarray:
     return np.broadcast_to(values, (last - first, values.shape[1])) if len(values) == 1 else values[first:last]
 
 
-def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.ndarray, lam0=None) -> Members:
+def consistent(program: Program, X0, DATA, t0: float, initial: str, held: np.ndarray, lam0=None, forward: float = 1.0) -> Members:
     """Check or project the start of every member; name those that cannot start. `lam0` are rows of all members, or None.
 
     Compiled; what the compiled look cannot decide goes through `initial.prepare` where the user's functions are at hand.
     """
     model, members = program.model, Members(DATA, X0, -1)
     if model.is_dae or len(model.extras) or (not model.dense and initial != "check"):
-        _by_python(program, members, range(len(X0)), t0, initial, held, lam0)
+        _by_python(program, members, range(len(X0)), t0, initial, held, lam0, forward)
     elif not (model.is_ode and not model.n_invariants):
-        status, found = _assemble(program, X0, DATA, t0, initial, held)
+        status, found = _assemble(program, X0, DATA, side_of(t0, forward), initial, held)
         off = np.flatnonzero((status == starts.OFF_POSITION) | (status == starts.OFF_VELOCITY))
         shown = off[:FEW]
         for m in off[len(shown) :]:
             members.unable[int(m)] = _off(int(status[m]), found[m], initial)
         unclear = np.flatnonzero(status == starts.UNCLEAR)
-        _by_python(program, members, np.union1d(shown, unclear).astype(int), t0, initial, held)
+        _by_python(program, members, np.union1d(shown, unclear).astype(int), t0, initial, held, forward=forward)
     members.starts, members.at_lam = _with_multipliers(program, DATA, X0, t0, lam0 if initial == "free" else None)
     return members
 
@@ -185,7 +185,7 @@ def _off(status: int, found: np.ndarray, initial: str) -> str:
     return f'{what} misses {level} by {found[status - 1]:.1e}. Correct it, or pass initial="project".'
 
 
-def _by_python(program: Program, members: Members, which, t0, initial, held, lam0=None) -> None:
+def _by_python(program: Program, members: Members, which, t0, initial, held, lam0=None, forward: float = 1.0) -> None:
     """Look into single members with all means, and say what is wrong in full."""
     X0, DATA, model = members.starts, members.data, program.plan and program.plan.model
     for m in map(int, which):
@@ -197,7 +197,7 @@ def _by_python(program: Program, members: Members, which, t0, initial, held, lam
                 warnings.simplefilter("ignore", RedundancyWarning)  # the first member has warned of it
                 begin = prepare(
                     model, t0, X0[m, : model.nq].copy(), X0[m, model.nq :].copy(), DATA[m], tol=program.tol,
-                    initial=initial, hold=np.flatnonzero(held).tolist() or None, redundant=program.redundant,
+                    initial=initial, hold=np.flatnonzero(held).tolist() or None, redundant=program.redundant, forward=forward,
                 )  # fmt: skip
             if lam0 is not None and isinstance(model.system, Dae) and initial != "free":
                 take_root(model, t0, begin.q, DATA[m], lam0[m])

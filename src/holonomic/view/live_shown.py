@@ -20,7 +20,7 @@ from ..model.call_by_name import Names
 from ..model.emit import python_source
 from ..model.model_base import PLAIN
 from ..model.tape import Tape, needed
-from ..multibody.joint_frames import COMPONENTS, joint_frames
+from ..multibody.joint_frames import COMPONENTS, JointFrame, joint_efforts, joint_frames
 from ..printing.javascript import functions_as_javascript
 from ..results.drawn import joint_names
 from ..sweeping.job import Job
@@ -30,7 +30,7 @@ from .signals import HOLD_ROTATIONS
 
 LINES = "lines of the drawing"  # the output under which the corners of a drawing are traced
 TURNING = "angle within a turn: "  # and those from which angles in space and torques of joints are made
-FRAME = "torques of: "
+FRAME = "frame of: "
 FUNCTIONS = {"energy": Fn.ENERGY, "residual": Fn.RESIDUAL, "outputs": Fn.OUTPUTS, "jacobian": Fn.VELOCITY}
 
 
@@ -48,7 +48,8 @@ def with_drawing(system):
     """Return a system with more outputs, traced as these are: the corners of its drawing, or what its joints need."""
     more: dict[str, Any] = {}
     if system.resolver is not None:
-        more = _joint_coordinates(system.resolver) | _torque_frames(system.resolver)
+        more = _joint_coordinates(system.resolver) | _frames(system.resolver)
+        more |= {f"{name}.effort": effort for name, effort in joint_efforts(system.resolver).items()}
     elif system.drawing is not None:
         drawing = system.drawing
 
@@ -76,19 +77,10 @@ def _joint_coordinates(resolver) -> dict[str, Any]:
     return found
 
 
-def _torque_frames(resolver) -> dict[str, Any]:
-    """What torques of joints that hold rotations follow from, see `joint_frames`."""
-    found = {}
-    for name, each in joint_frames(resolver).items():
-        if resolver.joints[name].kind in HOLD_ROTATIONS:
-            found[FRAME + name] = lambda q, p, frame=each.frame: _torques(frame(q=q, p=p), resolver.dimension)
-    return found
-
-
-def _torques(frame, dimension: int):
-    """The torques among the components of forces and torques, for each generalized force in turn."""
-    every = len(COMPONENTS[dimension])
-    return np.array([entry for k, entry in enumerate(frame) if k % every >= dimension])
+def _frames(resolver) -> dict[str, Any]:
+    """What torques of joints that hold rotations follow from, and forces of joints that are coupled, see `joint_frames`."""
+    frames = joint_frames(resolver).items()
+    return {FRAME + name: each.frame for name, each in frames if each.coupled or resolver.joints[name].kind in HOLD_ROTATIONS}
 
 
 def shown_of(job: Job, scene: Scene) -> Shown:
@@ -133,11 +125,11 @@ def shown_of(job: Job, scene: Scene) -> Shown:
         pictures["lines"] = {"of": "outputs", "first": _place(model, LINES)}
     if what is not None and what["bodies"]:
         pictures["poses"] = {"of": "x", "first": 0}
-        signals |= _bodies(what, model) | _angles(model) | _torque_lines(model, pull)
+        signals |= _bodies(what, model) | _angles(model) | _torque_lines(model, pull, lam)
         pictures["forces"] = {"rows": [
-            pull(rows, nv * body + axis, sign)
-            for nv in (3 if what["dimension"] == 2 else 6,)
-            for rows, body, sign in map(model.system.resolver.acting, joint_names(what))
+            pull(joint.rows, joint.columns[axis], joint.sign) | _coupled(model, name, joint, lam, axis)
+            for joints in (joint_frames(model.system.resolver),)
+            for name, joint in ((name, joints[name]) for name in joint_names(what))
             for axis in range(what["dimension"])
         ]}  # fmt: skip
     return Shown(functions_as_javascript(functions), sizes, signals, pictures)
@@ -201,17 +193,29 @@ def _angles(model) -> dict[str, list]:
     }
 
 
-def _torque_lines(model, pull) -> dict[str, list]:
-    """Torques of joints: what their rows exert on a body, by the frame of each."""
+def _coupled(model, name: str, joint: JointFrame, lam, component: int) -> dict[str, Any]:
+    """What couplings add to a component of a joint's force and torque: places of multipliers, and of what these are times."""
+    if not joint.coupled:
+        return {}
+    first, n = _place(model, FRAME + name), len(COMPONENTS[model.system.resolver.dimension])
+    places = [first + n * (len(joint.columns) + i) + component for i in range(len(joint.coupled))]
+    return {"coupled": [[lam[row]["at"], place] for row, place in zip(joint.coupled, places, strict=True)]}
+
+
+def _torque_lines(model, pull, lam) -> dict[str, list]:
+    """Torques of joints that hold rotations: what their rows exert on a body, by the frame of each."""
     found = {}
+    dimension = model.system.resolver.dimension
+    n = len(COMPONENTS[dimension])
     for name, joint in joint_frames(model.system.resolver).items():
-        if FRAME + name not in model.output_shapes:
+        if FRAME + name not in model.output_shapes or model.system.resolver.joints[name].kind not in HOLD_ROTATIONS:
             continue
-        first, n = _place(model, FRAME + name), 1 if model.system.resolver.dimension == 2 else 3
+        first = _place(model, FRAME + name)
         pulls = [pull(joint.rows, column, joint.sign) for column in joint.columns]
         found[f"{name}.torque"] = [
-            {"of": "jacobian", "turned": [[each, first + n * i + c] for i, each in enumerate(pulls)]} for c in range(n)
-        ]
+            {"of": "jacobian", "by": pulls[0]["by"], "turned": [[each, first + n * i + c] for i, each in enumerate(pulls)]}
+            | _coupled(model, name, joint, lam, c) for c in range(dimension, n)
+        ]  # fmt: skip
     return found
 
 

@@ -22,6 +22,7 @@ UNITS = {
     "angular_acceleration": "rad/s²", "force": "N", "torque": "N m", "place": "m", "power": "W", "kinetic": "J",
     "energy": "J", "gravity": "J", "elastic": "J", "total": "J", "tension": "N", "length": "m",
 }  # fmt: skip
+ALONG = {"speed": ("rad/s", "m/s"), "effort": ("N m", "N")}  # of joints with an angle, and with a position
 FIRST = ("force", "position", "total")  # what a body, joint, force or energy shows if nothing else is asked for
 
 
@@ -117,18 +118,19 @@ def _part(sol, name: str) -> Panel:
             wanted = key
             break
     else:
-        there = [f"{first}.{key}" for key in (*UNITS, "speed") if _read(found, key) is not None]
+        there = [f"{first}.{key}" for key in (*UNITS, *ALONG) if _read(found, key) is not None]
         raise unknown(name, "quantity", {f"of {first!r} there is": there})
     values = np.asarray(values, dtype=float).reshape(np.atleast_1d(sol.t).size, -1)
     labels = list("xyz"[: values.shape[1]]) if 1 < values.shape[1] <= 3 else [""]
     if values.shape[1] > 3:
         labels = [f"[{i // 3}, {i % 3}]" for i in range(values.shape[1])]
     unit = UNITS.get(wanted, UNIT)
-    if wanted == "speed":
+    if wanted in ALONG:
         mechanism = sol.trail.mechanism
-        drive = mechanism.drives.get(first)
-        joint = mechanism.joints.get(first if drive is None else drive.of)
-        unit = "m/s" if joint is not None and joint.coordinate == "position" else "rad/s"
+        part = mechanism.drives.get(first)
+        on = part.of if part is not None else mechanism.forces[first].on if first in mechanism.forces else first
+        joint = mechanism.joints.get(on)
+        unit = ALONG[wanted][joint is not None and joint.coordinate == "position"]
     return Panel(f"{first}: {wanted.replace('_', ' ')}", unit, values, labels)
 
 

@@ -80,8 +80,10 @@ def _offered(sol) -> list[tuple[str, str]]:
     if what is not None and what["bodies"]:
         holding = {joint["name"] for joint in what["joints"] if joint["kind"] in HOLD_ROTATIONS}
         for joint in what["joints"]:
-            kinds = sol.trail.mechanism.joints[joint["name"]].coordinate
-            found += [(f"{joint['name']}.{key}", "Joints") for key in ((kinds, "speed") if kinds else ())]
+            part = sol.trail.mechanism.joints[joint["name"]]
+            keys = [part.coordinate, "speed"] if part.coordinate else []
+            keys += ["effort"] if sol.trail.mechanism.actuators_of(part) else []
+            found += [(f"{part.name}.{key}", "Joints") for key in keys]
         found += [(f"{name}.torque", "Joints") for name in joint_names(what) if name in holding]
         return found
     letters = ("x", "dx", "ddx", "y") if model.is_ode and model.n_constraints else ("y",) if model.is_ode else (

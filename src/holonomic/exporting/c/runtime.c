@@ -195,7 +195,8 @@ extern int64_t hol_terms(void *);
 HOL_JOINTS;
 #endif
 
-/* sums of rows of G by multipliers, turned into force and torque at the joint by its frame, which is among the outputs */
+/* sums of rows of G by multipliers, and multipliers of couplings, turned into force and torque at the joint by its frame, which is
+   among the outputs */
 const double *NAMED(joint_forces)(MODEL *m) {
     if (!NAMED(outputs)(m)) return NULL;
     double *out = numbers(m, HOL_AT_JOINTS);
@@ -211,6 +212,8 @@ const double *NAMED(joint_forces)(MODEL *m) {
                 sum += G[joints[j].rows[r][0] * HOL_NV + joints[j].column + i] * lam[joints[j].rows[r][1]];
             for (int c = 0; c < HOL_N_COMPONENTS; c++) out[c] += joints[j].sign * sum * frame[c];
         }
+        for (int r = 0; r < joints[j].n_coupled; r++, frame += HOL_N_COMPONENTS)
+            for (int c = 0; c < HOL_N_COMPONENTS && joints[j].coupled[r] >= 0; c++) out[c] += lam[joints[j].coupled[r]] * frame[c];
     }
 #endif
     return numbers(m, HOL_AT_JOINTS);

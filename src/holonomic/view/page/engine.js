@@ -63,6 +63,10 @@ const makeEngine = init => {
 
   function value(line, from) {
     if (line.change) return 0; // of the whole run: made when all of it is known
+    if (line.coupled) { // a force or torque of a joint: what couplings add, by their multipliers
+      const more = line.coupled.reduce((sum, [row, at]) => sum + from[line.by][row] * from.outputs[at], 0);
+      return more + value({ ...line, coupled: null }, from);
+    }
     if (line.turned) return line.turned.reduce((sum, [each, at]) => sum + value(each, from) * from.outputs[at], 0);
     const values = from[line.of];
     if (line.at !== undefined) return values[line.at];
