@@ -44,7 +44,8 @@ from .lenience import NO_MODE
 # How a change is written among the events, behind their numbers: of each switch, whether it is true from here on, 2 more where it
 # did not cross zero but counts from here on, or no longer; ALONG where the motion goes along it from here on, and TO_SLEEP where a
 # select is left to its values.
-TIRED = 1e-305  # the mode of a select that does not wake again; less than `ASLEEP`
+TIRED = -0.0  # the mode of a select that does not wake again; any other number would decide where two values are equal
+TINY = 1e-305  # a value next to 0
 CODES, ALONG, TO_SLEEP = 8, 4, 5
 SAME = 1e-9  # values, beside the fastest of the state, of switches that are zero together
 NUDGE, ALIKE = 1e-6, 1e-3  # of a state, to see which functions change alike; of these changes, what they may differ by
@@ -261,7 +262,7 @@ def arm_at_zero(model, run, events, k):
     forward = 1.0 if run.t_stop >= run.t else -1.0
     if events.marks[SIGN, k] == COUNTED and forward * mode * events.rates[k] < 0.0:
         events.marks[SIGN, k] = mode
-        events.values[START, k] = -mode * TIRED
+        events.values[START, k] = -mode * TINY
 
 
 @inner

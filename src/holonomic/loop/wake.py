@@ -25,7 +25,7 @@ from ..kernels.signatures import BOUNDS, EVENTS, call_model, has_function
 from ..kernels.sliding import sleeps
 from ..kernels.vectors import copy_row, write_row
 from ..native.marks import apart, inner, leaf
-from ..native.types import i8, mat
+from ..native.types import f8, i8, mat
 from .after_events import forget_steps
 from .begin import enter_point
 from .event_bounds import HEAD, bound_part, bound_step, is_decided, state_at, take_cubic
@@ -36,6 +36,7 @@ from .event_search import (
     FAST,
     FIRED,
     HIGH,
+    HOLDS_AT_ZERO,
     JUMPS,
     LARGEST,
     LEFT,
@@ -45,6 +46,7 @@ from .event_search import (
     ROUGH,
     SLOW,
     STEP,
+    STOPS,
     TRIAL,
     side_of,
     sign_of,
@@ -88,8 +90,14 @@ def asleep(model):
     """How many selects sleep, and may wake."""
     size, count = model.size, 0
     for j in range(size.n_switches - size.n_selects, size.n_switches):
-        count += 1 if model.data[size.at_modes + j] == 0.0 else 0
+        count += 1 if may_wake(model.data[size.at_modes + j]) else 0
     return count
+
+
+@leaf
+def may_wake(mode: f8):
+    """Tell whether a mode is that of a select that sleeps and is not tired."""
+    return mode == 0.0 and math.copysign(1.0, mode) > 0.0
 
 
 @inner
@@ -98,10 +106,10 @@ def let_count(model, events):
     size = model.size
     first, begin = size.n_events - size.n_switches, size.n_switches - size.n_selects
     for j in range(size.n_switches):
-        sleeps = j >= begin and model.data[size.at_modes + j] == 0.0
+        sleeps = j >= begin and may_wake(model.data[size.at_modes + j])
         events.marks[FIRED, first + j] = 1 if sleeps else 0
-        if sleeps:
-            model.data[size.at_modes + j] = NO_MODE
+        if sleeps:  # where both sides are equal, too
+            model.data[size.at_modes + j] = NO_MODE if events.marks[STOPS, first + j] == HOLDS_AT_ZERO else -NO_MODE
 
 
 @apart
