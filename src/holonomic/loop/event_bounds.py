@@ -409,7 +409,7 @@ def says_nothing(ev: int_mat, ev_f: mat, k: i8, soon: b1):
     value, switch = ev_f[PIECE + 1, k], ev[STOPS, k] >= AS_SWITCH
     if switch and side_of(ev, k, value) == ev[LEAD, k]:
         return False
-    return soon or (switch and abs(value) <= AS_AT_START * abs(ev_f[START, k]))
+    return soon or (switch and value != 0.0 and abs(value) <= AS_AT_START * abs(ev_f[START, k]))
 
 
 @inner

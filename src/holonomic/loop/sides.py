@@ -68,8 +68,8 @@ def enter_modes(model, run, state, events, again):
         return OK
     for j in range(size.n_switches):
         ev[FIRED, first + j] = 0
-        if not sleeps(model, j) and (again == 0 or not is_along(model, j)):
-            model.data[at + j] = NO_MODE
+        if not sleeps(model, j) and (again == 0 or not is_along(model, j)):  # where both sides are equal, too
+            model.data[at + j] = NO_MODE if ev[STOPS, first + j] == HOLDS_AT_ZERO else -NO_MODE
     if again != 0 and sliding(model) >= 0:
         status = leave_along(model, run, state, events)
         if status != OK:
@@ -81,7 +81,22 @@ def enter_modes(model, run, state, events, again):
         if not (has_left or sleeps(model, k - first) or is_along(model, k - first)):
             model.data[at + k - first] = math.inf if ev_f[TRIAL, k] > 0.0 else -math.inf
             ev[FIRED, k] = 1 if ev_f[TRIAL, k] == 0.0 else 0
-    return enter_at_zero(model, run, state, events)
+    status = enter_at_zero(model, run, state, events)
+    if status != OK:
+        return status
+    for _ in range(size.n_switches):  # what counts may depend on those that were zero
+        call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+        settled = True
+        for k in range(first, nev):
+            value, j = ev_f[TRIAL, k], k - first
+            if value != value or value == 0.0 or ev[FIRED, k] != 0 or sleeps(model, j) or is_along(model, j):
+                continue
+            if value * model.data[at + j] < 0.0:
+                model.data[at + j] = math.copysign(math.inf, value)
+                settled = False
+        if settled:
+            break
+    return OK
 
 
 @inner
