@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import OK
+from ..kernels.bounds import bounded
 from ..kernels.evaluate import evaluate_carefully, judge_field
 from ..kernels.signatures import N_FUNCTIONS, Fn, Model, Record
 from ..loop import outside
@@ -201,6 +202,10 @@ class ExportedRun:
         for group in ("run", "select", "events", *MORE.values()):
             for fn, tape in self.groups.get(group, {}).items():
                 fns.symbols.setdefault(2 * fn, self.parts.tape(tape))
+        events = self.groups.get("events", {}).get(Fn.EVENTS)
+        if events is not None:
+            fns.symbols[2 * Fn.BOUNDS] = self.parts.kernel(bounded)
+            fns.contexts[2 * Fn.BOUNDS + 1] = self.parts.bounds(events)
         fns.symbols[2 * Fn.CAREFUL] = self.parts.kernel(evaluate_carefully if self.model.dense else judge_field)
         return fns
 

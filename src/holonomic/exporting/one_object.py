@@ -16,6 +16,8 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
+from ..kernels.bounds import BOUNDED
+from ..model.bounded_tapes import BoundedTape
 from ..model.machine_code import module_of
 from ..model.tape import Tape
 from ..native import cachefolder
@@ -39,10 +41,11 @@ class Field:
 
 
 class Functions:
-    """A table of addresses, as kernels take them: symbols by place."""
+    """A table of addresses, as kernels take them: symbols by place, and contexts of operators."""
 
     def __init__(self, length: int):
         self.symbols: dict[int, str] = {}
+        self.contexts: dict[int, Any] = {}
         self.length = length
 
 
@@ -98,6 +101,7 @@ class OneObject:
         self._constants: dict[int, ir.GlobalVariable] = {}
         self._held: list[Any] = []  # what constants were made of: their ids stay theirs
         self.entries: list[str] = []
+        self._contexts = 0
 
     # what it is made of
 
@@ -110,6 +114,20 @@ class OneObject:
     def tape(self, tape: Tape) -> str:
         """Take a model function in; return its symbol."""
         return self._tapes.setdefault(tape.text(), f"model.{len(self._tapes)}")
+
+    def bounds(self, tape: Tape) -> Any:
+        """Take in what bounds a tape; return the address of its context."""
+        made = BoundedTape(tape)
+        held = dict(zip(("code", "constants", "places"), made.held, strict=True))
+        words = [
+            self._bytes(f"{name}.{self._contexts}", held[name].tobytes()).ptrtoint(I64) if name in held else I64(int(getattr(made.memory, name)))
+            for name in BOUNDED.fields
+        ]
+        context = ir.GlobalVariable(self.module, ir.ArrayType(I64, len(words)), f"bounds.{self._contexts}")
+        self._contexts += 1
+        context.initializer = ir.Constant(context.value_type, words)
+        context.global_constant, context.linkage, context.align = True, "internal", 16
+        return context.ptrtoint(I64)
 
     def entry(self, name: str, kernel: Kernel, *arguments: Any) -> None:
         """Define a C function of the memory of a run that calls a kernel."""
@@ -183,8 +201,8 @@ class OneObject:
         made = ir.GlobalVariable(self.module, kind, f"constant.{len(self._constants)}")
         kinds = lambda symbol: OPERATOR if symbol in self._tapes.values() else ir.FunctionType(I64, [])
         word = lambda symbol: self._declared(symbol, kinds(symbol)).ptrtoint(I64)
-        symbols = functions.symbols
-        made.initializer = ir.Constant(kind, [word(symbols[i]) if i in symbols else I64(0) for i in range(functions.length)])
+        words = {at: word(symbol) for at, symbol in functions.symbols.items()} | functions.contexts
+        made.initializer = ir.Constant(kind, [words.get(i, I64(0)) for i in range(functions.length)])
         made.global_constant, made.linkage, made.align = True, "internal", 16
         return made
 

@@ -84,12 +84,15 @@ def enter_modes(model, run, state, events, again):
     status = enter_at_zero(model, run, state, events)
     if status != OK:
         return status
+    fastest = 1.0
+    for i in range(size.nq + size.nv):
+        fastest = max(fastest, abs(state.K[0, i]))
     for _ in range(size.n_switches):  # what counts may depend on those that were zero
         call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
         settled = True
         for k in range(first, nev):
             value, j = ev_f[TRIAL, k], k - first
-            if value != value or value == 0.0 or ev[FIRED, k] != 0 or sleeps(model, j) or is_along(model, j):
+            if not abs(value) > SAME * fastest or ev[FIRED, k] != 0 or sleeps(model, j) or is_along(model, j):
                 continue
             if value * model.data[at + j] < 0.0:
                 model.data[at + j] = math.copysign(math.inf, value)

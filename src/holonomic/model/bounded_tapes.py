@@ -27,10 +27,12 @@ class BoundedTape:
     ----------
     address, context, length : int
         The operator, and how many numbers it writes.
+    held : list of arrays
+        Code, constants and places, to which the context points.
     """
 
     def __init__(self, tape: Tape):
-        self._held, self.memory = _laid_out(tape)
+        self.held, self.memory = _laid_out(tape)
         self.address = bounded.address
         self.context = self.memory.array.ctypes.data
         self.length = 4 * len(tape.outputs)
