@@ -81,6 +81,7 @@ RUN = Layout("Run", (
     ("first_given", WHOLE, "1 where the first step is given"),
     ("order", WHOLE, "for which the first step is chosen"),
     ("at_lam", WHOLE, "place of λ in x, where it is an unknown and begins with what the field gives; -1: it does not"),
+    ("sized", WHOLE, "whether the sizes of the motion are known, see `sizes`"),
     ("remembers", WHOLE, "1 where the integrator keeps what it knows of steps before in K"),
     # what a method says
     ("last_stage", WHOLE, "row of K with the field at the end of the step"),
@@ -184,6 +185,8 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("at_correction", "corrections"),
     ("at_multipliers", "intermediate multipliers"),
     ("at_state", "an intermediate state"),
+    ("at_sizes", "sizes of the motion and absolute tolerances, see `sizes`"),
+    ("at_rates", "rates of unknowns behind them; 0: none are asked for"),
     ("at_newton", "what Newton's method works with: see `newton_operators`"),
     ("n_linear", "numbers of the linearized equations there"),
     ("n_factors", "of real factors behind them"),

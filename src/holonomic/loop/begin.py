@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
+from ..kernels.sizes import PACE, TOLERANCES, enter_sizes
 from ..kernels.step_control import first_step
 from ..kernels.vectors import write_row
 from ..native.marks import inner
@@ -32,7 +33,7 @@ def enter_point(model, run, state):
 
 
 @inner
-def choose_first_step(model, run, state, scale):
+def choose_first_step(model, run, state):
     """The first step, from the slopes at the first point and a little further on; or a fixed or given one."""
     if run.fixed != 0 or run.first_given != 0:
         return OK
@@ -42,12 +43,14 @@ def choose_first_step(model, run, state, scale):
     forward = 1.0 if run.t_stop >= t else -1.0
     most = min(run.h_max, abs(run.t_stop - t))
     row = K[0]
-    run.h = first_step(x, row, row, run.order, scale.atol, run.rtol, forward, most, nz, 0)
+    tolerances = state.W[size.at_sizes + TOLERANCES : size.at_sizes + TOLERANCES + nz]
+    pace = state.W[size.at_sizes + PACE]
+    run.h = first_step(x, row, row, run.order, tolerances, run.rtol, pace, forward, most, nz, 0)
     for i in range(nz):
         xn[i] = x[i] + run.h * K[0, i]
     status = evaluate(model, run, t + run.h, xn, K, 1, state.W)
     if status == OK:
-        run.h = first_step(x, row, K[1], run.order, scale.atol, run.rtol, forward, most, nz, 1)
+        run.h = first_step(x, row, K[1], run.order, tolerances, run.rtol, pace, forward, most, nz, 1)
     return status
 
 
@@ -66,7 +69,8 @@ def begin(model, run, loop, record):
         return status
     run.rho_least = min(run.rho_least, loop.state.K[0, model.size.nrow - 1])
     run.rho_most = run.rho_least
-    status = choose_first_step(model, run, loop.state, loop.scale)
+    enter_sizes(model, run, loop.state, loop.scale)
+    status = choose_first_step(model, run, loop.state)
     if asks_for_function(status):
         return status
     run.first_given = 0  # after an event the step is chosen anew
@@ -85,7 +89,9 @@ def begin(model, run, loop, record):
 def enter_again(model, run, loop):
     """Evaluate another point and choose the step anew, after an event has moved the state."""
     status = enter_point(model, run, loop.state)
+    if status == OK:
+        enter_sizes(model, run, loop.state, loop.scale)
     if status == OK and run.t != run.t_stop:
-        status = choose_first_step(model, run, loop.state, loop.scale)
+        status = choose_first_step(model, run, loop.state)
         return status if asks_for_function(status) else OK
     return status

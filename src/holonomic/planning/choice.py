@@ -22,6 +22,7 @@ from ..stabilizations.projection import Projection
 RESERVE = 0.5
 # what is chosen where nothing else is asked for, and what `stabilization=None` means
 FORMULATION, EXPLICIT, IMPLICIT, STABILIZATION, WITHOUT = Index1, DOP853, Radau, Projection, Unstabilized
+OF_SIZE = 1e-3  # absolute tolerances that are not given are this share of rtol, times the size of the motion: see `kernels.sizes`
 FLOOR = 1e-12  # rtol below which rounding leaves nothing to gain by it
 
 
@@ -34,7 +35,7 @@ class Choice:
     stabilization: Stabilization
     step: float | None
     rtol: float
-    atol: Any  # number, or tuple of numbers per state component
+    atol: Any  # number, or tuple of numbers per state component; None, or below zero: a share of the size of the motion
     constraint_tol: float
     chosen: tuple[str, ...]  # which of the three the user named himself
     share: float = 1.0  # of rtol and atol, to which steps are controlled
@@ -52,8 +53,11 @@ class Choice:
 
     @property
     def kept_atol(self):
-        """Absolute tolerance of a step: a number, or a tuple of numbers per state component."""
-        return tuple(self.share * value for value in self.atol) if isinstance(self.atol, tuple) else self.share * self.atol
+        """Absolute tolerance of a step: a number, or a tuple of numbers per state component; below zero: minus a share of sizes."""
+        usual = -OF_SIZE * self.kept_rtol
+        if isinstance(self.atol, tuple):
+            return tuple(usual if value < 0.0 else self.share * value for value in self.atol)
+        return usual if self.atol is None else self.share * self.atol
 
     def __hash__(self) -> int:
         """Computed once: every call of simulate() looks its plan up."""

@@ -24,7 +24,7 @@ class Workspace:
     """
 
     def __init__(self, plan: Plan, paths: int = PATHS):
-        size, lowered, model, nev = plan.size, plan.integrator, plan.model, plan.n_watched
+        size, lowered, nev = plan.size, plan.integrator, plan.n_watched
         nx, nrow, nk = size.nx, size.nrow, size.nk
         self.plan = plan
         # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them; the last two are
@@ -38,14 +38,12 @@ class Workspace:
         )  # fmt: skip
         *parts, led, marks, values, rates, theta, which = parts
         state, inside = State(*parts[:6]), Inside(*parts[6:])
-        turns = np.zeros(nx, dtype=np.int64)
-        turns[: model.nq] = model.turns
         if plan.crosses:
             sp, nodes = tightened(plan.sp), lowered.nodes
             kept = np.zeros((paths * path.KEPT, width))
         else:
             sp, nodes, kept = np.zeros(0), np.zeros(0), np.zeros((0, 0))
-        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(led, kept, sp, nodes))
+        self.loop = Loop(state, inside, Scale(plan.atol, plan.kinds), Passing(led, kept, sp, nodes))
         self.flat = flat(self.loop)
         self.columns = kept_steps.columns(lowered.dense_rows, width)
         rows = max(2, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))

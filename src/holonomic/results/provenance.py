@@ -42,7 +42,7 @@ class Provenance:
     formulation, integrator, stabilization : str
         What ran; where methods changed on the way, what was running at the end.
     tolerances : mapping
-        rtol, atol, step, constraint_tol.
+        rtol, atol, step, constraint_tol. An atol that is None was left to the size of the motion.
     changes : tuple of str
         Changes of methods on the way, in words.
     processor, level, platform : str
@@ -117,7 +117,7 @@ def provenance_of(plan, when: float, changes: tuple[str, ...] = (), on: str = "t
 def tolerances(plan) -> dict[str, Any]:
     """Return what steps and constraints were held to."""
     choice = plan.choice
-    atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
+    atol = [float(value) if value >= 0.0 else None for value in choice.atol] if isinstance(choice.atol, tuple) else choice.atol
     return {"rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": plan.stabilization.tol}
 
 

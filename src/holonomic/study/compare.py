@@ -313,9 +313,7 @@ def measured(
     }  # fmt: skip
     options = {**start, **size, "formulation": formulation, "integrator": integrator}
     options |= {"stabilization": stabilization, "progress": False}
-    if "rtol" in size:
-        options["atol"] = size["rtol"] / 1000 if atol is None else atol
-    elif atol is not None and "step" not in size:
+    if atol is not None and "step" not in size:
         options["atol"] = atol
     try:
         sol, seconds = timed(what, options, repeat, clock)

@@ -1,0 +1,178 @@
+"""How large a motion is, kind by kind: what default absolute tolerances are a share of, and the rates that steps are measured by.
+
+Lengths, speeds, angular velocities and multipliers have one size each, the largest so far. Angles that count turns, and
+quaternions, have size 1. What may be anything (states of elements, y of an `Ode`, x of a `Dae`) has a size for each of its own. So
+no unit decides: not how fine tolerances are, nor how long steps become.
+
+A size that is zero at the start is begun by the motion: by what slopes make of it in a hundredth of the time scale there. Where
+nothing moves at all, the first attempted step gives it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..native.marks import inner, leaf
+from ..native.types import f8, i8, ints, mat, vec
+from .vectors import EPS
+
+# kinds of unknowns; of those that are NONE the size is never asked
+LENGTH, TURNS, UNIT, SPEED, SPIN, OWN, MULTIPLIER, NONE = range(8)
+# In the workspace from size.at_sizes on: the largest of each kind; rates of the whole and of what is OWN; absolute tolerances
+LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, TOLERANCES = range(8)
+BEGUN = 0.01  # of the time scale of the start
+LEAST, LEAST_OWN = 1e-6, 1e-9  # a speed at rest beside length times pace; one of several of their own beside the largest
+TIGHTER = 0.1  # with fixed steps there is no error to compare with: Newton's method goes on to this share
+UNKNOWN, KNOWN, NOTHING_MOVES = 0, 1, 2  # what `sized` of a run says
+# What rounding leaves of sums, in units of ε times the size: no error is measured by less. Of velocities it is what moves positions
+# by that in a step.
+LEFT = 4.0
+
+
+def work(nx: int, rates: bool) -> int:
+    """Numbers of workspace."""
+    return TOLERANCES + (2 if rates else 1) * nx
+
+
+@leaf
+def raised(h, rate, power):
+    """A step in units of the time in which an unknown changes, at most 1, to the power by which it is raised above index 1."""
+    if power == 0.0:
+        return 1.0
+    share = min(1.0, abs(h) * rate)
+    return share if power == 1.0 else share * share
+
+
+@leaf
+def note_sizes(x: vec, kinds: ints, given: vec, W: vec, at: i8, n: i8, part: f8):
+    """Let sizes grow to those of x, and the tolerances of what has its own; tell whether those of a kind have grown."""
+    lengths, speeds, spins, own, multipliers = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS], W[at + OWNS], W[at + MULTIPLIERS]
+    first = at + TOLERANCES
+    for i in range(n):
+        size, kind = abs(x[i]), kinds[i]
+        if not size < 1e300:
+            size = 0.0
+        if kind == LENGTH:
+            lengths = max(lengths, size)
+        elif kind == SPEED:
+            speeds = max(speeds, size)
+        elif kind == SPIN:
+            spins = max(spins, size)
+        elif kind == MULTIPLIER:
+            multipliers = max(multipliers, size)
+        elif kind == OWN:
+            own = max(own, size)
+            W[first + i] = max(W[first + i], max(-part * given[i], LEFT * EPS) * size)
+    grew = lengths > W[at + LENGTHS] or speeds > W[at + SPEEDS] or spins > W[at + SPINS]
+    grew = grew or own > W[at + OWNS] or multipliers > W[at + MULTIPLIERS]
+    W[at + LENGTHS] = lengths
+    W[at + SPEEDS] = speeds
+    W[at + SPINS] = spins
+    W[at + OWNS] = own
+    W[at + MULTIPLIERS] = multipliers
+    return grew
+
+
+@leaf
+def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, part: f8, left: f8):
+    """Sizes at a start whose values are noted, from its slopes and the time that is left; tell whether anything moves.
+
+    The pace is the largest rate by which positions and velocities change, or one over the time that is left.
+    """
+    push, twist, own = 0.0, 0.0, 0.0
+    for i in range(nz):
+        slope, kind = abs(slopes[0, i]), kinds[i]
+        if kind == SPEED:
+            push = max(push, slope)
+        elif kind == SPIN:
+            twist = max(twist, slope)
+        elif kind == OWN:
+            own = max(own, slope)
+    length, speed, spin, whole = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS], 1.0 / left if left > 0.0 else 1.0
+    square = max(spin * spin, twist)
+    if length > 0.0:
+        square = max(square, max(speed * speed / (length * length), push / length))
+    elif speed > 0.0:
+        square = max(square, push * push / (speed * speed))
+    rate = own / W[at + OWNS] if W[at + OWNS] > 0.0 else 0.0
+    pace = max(math.sqrt(square), whole)
+    if square == 0.0:
+        pace = max(pace, rate)
+    if rate == 0.0:
+        rate = whole
+    speed = max(max(speed, BEGUN * push / pace), LEAST * length * pace)
+    if length == 0.0:
+        length = BEGUN * speed / pace
+    W[at + LENGTHS] = length
+    W[at + SPEEDS] = speed
+    W[at + SPINS] = max(max(spin, BEGUN * twist / pace), LEAST * pace)
+    W[at + MULTIPLIERS] = max(max(W[at + MULTIPLIERS], max(push, twist)), max(own, speed * pace))
+    W[at + PACE] = pace
+    W[at + OWN_RATE] = rate
+    for i in range(nz):
+        if kinds[i] == OWN:
+            begun = BEGUN * abs(slopes[0, i]) / rate
+            W[at + TOLERANCES + i] = max(W[at + TOLERANCES + i], -part * given[i] * begun)
+    return length > 0.0 or twist > 0.0 or own > 0.0 or (spin > 0.0 and push > 0.0)
+
+
+@leaf
+def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: i8, part: f8):
+    """Absolute tolerances by the sizes, of what is not given: that stands as minus a share. Rates, where they are asked for."""
+    first = at + TOLERANCES
+    for i in range(n):
+        kind, share, size, least = kinds[i], part * abs(given[i]), 1.0, 0.0
+        if kind == LENGTH:
+            size = W[at + LENGTHS]
+            least = LEFT * EPS * size
+        elif kind == SPEED:
+            size = W[at + SPEEDS]
+        elif kind == SPIN:
+            size = W[at + SPINS]
+        elif kind == MULTIPLIER:
+            size = W[at + MULTIPLIERS]
+            least = LEFT * EPS * size
+        elif kind == OWN:
+            size = LEAST_OWN * W[at + OWNS]
+            least = W[first + i]
+        elif kind != NONE:
+            least = LEFT * EPS * max(1.0, abs(x[i]))
+        W[first + i] = max(max(share * (size if given[i] < 0.0 else 1.0), least), 1e-300)
+    if at_rates == 0:
+        return
+    straight = W[at + SPEEDS] / W[at + LENGTHS] if W[at + LENGTHS] > 0.0 else W[at + PACE]
+    for i in range(n):
+        kind = kinds[i]
+        if kind == SPEED:
+            W[at_rates + i] = straight
+        elif kind == SPIN:
+            W[at_rates + i] = W[at + SPINS]
+        elif kind == OWN:
+            W[at_rates + i] = W[at + OWN_RATE]
+        else:
+            W[at_rates + i] = max(straight, max(W[at + SPINS], W[at + OWN_RATE]))
+
+
+@inner
+def enter_sizes(model, run, state, scale):
+    """Let sizes begin with the point at which a run begins, or take another point in; its field stands in the first stage."""
+    size, x, W = model.size, state.x, state.W
+    at, n, part = size.at_sizes, size.nx, TIGHTER if run.fixed != 0 else 1.0
+    if run.sized == UNKNOWN:
+        for i in range(TOLERANCES + n):
+            W[at + i] = 0.0
+    note_sizes(x, scale.kinds, scale.atol, W, at, n, part)
+    if run.sized == UNKNOWN:
+        left = min(run.h_max, abs(run.t_stop - run.t))
+        moves = begin_sizes(state.K, scale.kinds, scale.atol, W, at, size.nq + size.nv, part, left)
+        run.sized = KNOWN if moves else NOTHING_MOVES
+    share_out(x, scale.kinds, scale.atol, W, at, size.at_rates, n, part)
+
+
+@inner
+def grow_sizes(model, run, state, scale):
+    """Take the point at the end of a step in: of an attempt where nothing has moved before it, else of one that is accepted."""
+    size, at, part = model.size, model.size.at_sizes, TIGHTER if run.fixed != 0 else 1.0
+    if note_sizes(state.xn, scale.kinds, scale.atol, state.W, at, size.nx, part):
+        run.sized = KNOWN
+        share_out(state.xn, scale.kinds, scale.atol, state.W, at, size.at_rates, size.nx, part)
