@@ -168,9 +168,9 @@ class Plan:
             atol = np.full(n, float(given))
         else:
             atol = np.concatenate([given, np.full(n - len(given), given[-1])])
-        if self.blocks[1].power:  # with index 3 what velocities and λ make of positions counts, and that by the size of these
-            raised = np.concatenate([np.full(block.size, block.power > 0) for block in self.blocks])
-            atol = np.where(raised & (atol < 0.0), atol / OF_SIZE, atol)
+        # of what is raised above index 1 counts what it makes of the others in a step, and that by the largest of these
+        raised = np.concatenate([np.full(block.size, block.power > 0) for block in self.blocks])
+        atol = np.where(raised & (atol < 0.0), atol / OF_SIZE, atol)
         counts = np.concatenate([np.full(block.size, block.counts) for block in self.blocks])
         return np.where(counts, atol, ENDLESS)
 
