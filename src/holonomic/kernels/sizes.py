@@ -77,7 +77,7 @@ def note_sizes(x: vec, kinds: ints, given: vec, W: vec, at: i8, n: i8, part: f8)
 def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, part: f8, left: f8):
     """Sizes at a start whose values are noted, from its slopes and the time that is left; tell whether anything moves.
 
-    The pace is the largest rate by which positions and velocities change, or one over the time that is left.
+    The pace is the largest rate by which positions and velocities change; of what rests, one over the time that is left.
     """
     push, twist, own = 0.0, 0.0, 0.0
     for i in range(nz):
@@ -88,18 +88,19 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
             twist = max(twist, slope)
         elif kind == OWN:
             own = max(own, slope)
-    length, speed, spin, whole = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS], 1.0 / left if left > 0.0 else 1.0
+    length, speed, spin = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS]
+    whole = 1.0 / left if left > 0.0 and left < 1e300 else 1.0
     square = max(spin * spin, twist)
     if length > 0.0:
         square = max(square, max(speed * speed / (length * length), push / length))
     elif speed > 0.0:
         square = max(square, push * push / (speed * speed))
     rate = own / W[at + OWNS] if W[at + OWNS] > 0.0 else 0.0
-    pace = max(math.sqrt(square), whole)
-    if square == 0.0:
-        pace = max(pace, rate)
+    pace = math.sqrt(square)
+    if pace == 0.0:
+        pace = rate if rate > 0.0 else whole
     if rate == 0.0:
-        rate = whole
+        rate = pace
     speed = max(max(speed, BEGUN * push / pace), LEAST * length * pace)
     if length == 0.0:
         length = BEGUN * speed / pace

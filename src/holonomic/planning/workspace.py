@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..kernels import sizes
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
 from ..loop import event_search, kept_steps
 from ..loop.from_python import flat
@@ -65,6 +66,20 @@ class Workspace:
             return plan.spare.pop()
         except IndexError:
             return cls(plan)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How large the motion has been, then the absolute tolerances in force: a view."""
+        size = self.plan.size
+        return self.loop.state.W[size.at_sizes : size.at_newton]
+
+    def go_on_from(self, other: Workspace, states: int) -> np.ndarray:
+        """Take over how large the motion has been, and the tolerances of states that have a size of their own; return it."""
+        here, before, first, (atol, old) = self.sizes, other.sizes, sizes.TOLERANCES, (self.plan.atol, other.plan.atol)
+        own = np.flatnonzero((self.plan.kinds[:states] == sizes.OWN) & (atol[:states] < 0.0))
+        here[:first], here[first:] = before[:first], 0.0
+        here[first + own] = before[first + own] * atol[own] / old[own]
+        return here.copy()
 
     def given(self, plan: Plan, data: np.ndarray, memory, save_t: np.ndarray) -> tuple:
         """What a run of a plan with these data, memory and times to keep works on, as `run_compiled` takes it."""

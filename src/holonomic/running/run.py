@@ -92,6 +92,7 @@ class Run:
         self.free = False  # whether the start is taken as it is, on its constraints or not
         if first is not None:
             memory.first_given, memory.h = 1, first * self.direction
+        self.sizes_before: np.ndarray | None = None  # how large the motion has been before, in a run of another plan
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else np.ascontiguousarray(save_t)
         memory.keep_steps = save_t is None
@@ -214,6 +215,8 @@ class Run:
         )  # fmt: skip
         other.max_steps, other.sampling = self.max_steps, self.sampling
         if started:
+            other.memory.sized = memory.sized
+            other.sizes_before = other.work.go_on_from(self.work, model.nq + model.nv)
             keep_modes(other)
         status = other.begin()
         if started:

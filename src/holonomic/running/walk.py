@@ -28,6 +28,7 @@ from ..errors import (
     UnstableWarning,
 )
 from ..kernels.signatures import Fn
+from ..kernels.sizes import KNOWN
 from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -226,6 +227,9 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     t1 = trail.memory.t_stop if reached else trail.final[0]
     run = run_of(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
     run.lam0 = trail.lam0
+    if trail.sizes_before is not None:
+        run.sizes_before, run.memory.sized = trail.sizes_before, KNOWN
+        run.work.sizes[:] = trail.sizes_before
     if trail.modes is not None:  # those before any that changed at once
         run.data[plan.model.data_places["modes"]] = trail.modes
         if awake_in(plan, trail.modes):
