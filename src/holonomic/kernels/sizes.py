@@ -4,8 +4,8 @@ Lengths, speeds, angular velocities and multipliers have one size each, the larg
 quaternions, have size 1. What may be anything (states of elements, y of an `Ode`, x of a `Dae`) has a size for each of its own. So
 no unit decides: not how fine tolerances are, nor how long steps become.
 
-A size that is zero at the start is begun by the motion: by what slopes make of it in a hundredth of the time scale there. Where
-nothing moves at all, the first attempted step gives it.
+A size that is zero at the start is begun by the motion: by what slopes make of it in a hundredth of the time scale there; where
+nothing moves at first, by what they are a little later.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def note_sizes(x: vec, kinds: ints, given: vec, W: vec, at: i8, n: i8, part: f8)
 
 
 @leaf
-def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, part: f8, left: f8):
-    """Sizes at a start whose values are noted, from its slopes and the time that is left; tell whether anything moves.
+def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, part: f8, left: f8, ahead: f8):
+    """Sizes at a start whose values are noted, from slopes at its time or, where it rests, a time `ahead`; tell whether it moves.
 
     The pace is the largest rate by which positions and velocities change; of what rests, one over the time that is left.
     """
-    push, twist, own = 0.0, 0.0, 0.0
+    push, twist, own, row = 0.0, 0.0, 0.0, 0 if ahead == 0.0 else 1
     for i in range(nz):
-        slope, kind = abs(slopes[0, i]), kinds[i]
+        slope, kind = abs(slopes[row, i]), kinds[i]
         if kind == SPEED:
             push = max(push, slope)
         elif kind == SPIN:
@@ -89,21 +89,23 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         elif kind == OWN:
             own = max(own, slope)
     length, speed, spin = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS]
-    whole = 1.0 / left if left > 0.0 and left < 1e300 else 1.0
     square = max(spin * spin, twist)
     if length > 0.0:
         square = max(square, max(speed * speed / (length * length), push / length))
     elif speed > 0.0:
         square = max(square, push * push / (speed * speed))
     rate = own / W[at + OWNS] if W[at + OWNS] > 0.0 else 0.0
-    pace = math.sqrt(square)
+    pace = max(math.sqrt(square), 1.0 / ahead if ahead > 0.0 else 0.0)
     if pace == 0.0:
-        pace = rate if rate > 0.0 else whole
+        pace = rate
+    if pace == 0.0:
+        pace = 1.0 / left if left > 0.0 and left < 1e300 else 1.0
     if rate == 0.0:
         rate = pace
     speed = max(max(speed, BEGUN * push / pace), LEAST * length * pace)
     if length == 0.0:
         length = BEGUN * speed / pace
+    moves = length > 0.0 or twist > 0.0 or own > 0.0 or (spin > 0.0 and push > 0.0)
     W[at + LENGTHS] = length
     W[at + SPEEDS] = speed
     W[at + SPINS] = max(max(spin, BEGUN * twist / pace), LEAST * pace)
@@ -112,9 +114,9 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
     W[at + OWN_RATE] = rate
     for i in range(nz):
         if kinds[i] == OWN:
-            begun = BEGUN * abs(slopes[0, i]) / rate
+            begun = BEGUN * abs(slopes[row, i]) / rate
             W[at + TOLERANCES + i] = max(W[at + TOLERANCES + i], -part * given[i] * begun)
-    return length > 0.0 or twist > 0.0 or own > 0.0 or (spin > 0.0 and push > 0.0)
+    return moves
 
 
 @leaf
@@ -136,9 +138,13 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
         elif kind == OWN:
             size = LEAST_OWN * W[at + OWNS]
             least = W[first + i]
+            if least > 0.0 and given[i] < 0.0 and size == 0.0:
+                share = 0.0
         elif kind != NONE:
             least = LEFT * EPS * max(1.0, abs(x[i]))
-        W[first + i] = max(max(share * (size if given[i] < 0.0 else 1.0), least), 1e-300)
+        if given[i] >= 0.0 or size == 0.0:  # where nothing has moved yet, 1 is as good as any
+            size = 1.0
+        W[first + i] = max(share * size, least)
     if at_rates == 0:
         return
     straight = W[at + SPEEDS] / W[at + LENGTHS] if W[at + LENGTHS] > 0.0 else W[at + PACE]
@@ -155,25 +161,27 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
 
 
 @inner
-def enter_sizes(model, run, state, scale):
-    """Let sizes begin with the point at which a run begins, or take another point in; its field stands in the first stage."""
+def enter_sizes(model, run, state, scale, ahead):
+    """Let sizes begin with the point at which a run begins, or take another point in; its field stands in the first stage.
+
+    Where nothing moves there, the field a time `ahead`, in the second stage, tells what comes.
+    """
     size, x, W = model.size, state.x, state.W
     at, n, part = size.at_sizes, size.nx, TIGHTER if run.fixed != 0 else 1.0
     if run.sized == UNKNOWN:
         for i in range(TOLERANCES + n):
             W[at + i] = 0.0
     note_sizes(x, scale.kinds, scale.atol, W, at, n, part)
-    if run.sized == UNKNOWN:
+    if run.sized != KNOWN:
         left = min(run.h_max, abs(run.t_stop - run.t))
-        moves = begin_sizes(state.K, scale.kinds, scale.atol, W, at, size.nq + size.nv, part, left)
+        moves = begin_sizes(state.K, scale.kinds, scale.atol, W, at, size.nq + size.nv, part, left, ahead)
         run.sized = KNOWN if moves else NOTHING_MOVES
     share_out(x, scale.kinds, scale.atol, W, at, size.at_rates, n, part)
 
 
 @inner
 def grow_sizes(model, run, state, scale):
-    """Take the point at the end of a step in: of an attempt where nothing has moved before it, else of one that is accepted."""
-    size, at, part = model.size, model.size.at_sizes, TIGHTER if run.fixed != 0 else 1.0
-    if note_sizes(state.xn, scale.kinds, scale.atol, state.W, at, size.nx, part):
-        run.sized = KNOWN
-        share_out(state.xn, scale.kinds, scale.atol, state.W, at, size.at_rates, size.nx, part)
+    """Take the point at the end of a step in."""
+    at, part = model.size.at_sizes, TIGHTER if run.fixed != 0 else 1.0
+    if note_sizes(state.xn, scale.kinds, scale.atol, state.W, at, model.size.nx, part):
+        share_out(state.xn, scale.kinds, scale.atol, state.W, at, model.size.at_rates, model.size.nx, part)

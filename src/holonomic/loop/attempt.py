@@ -6,7 +6,7 @@ from ..errors import MOVED_START, NOT_FINITE, OK, PULL_FAILED
 from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
-from ..kernels.sizes import NOTHING_MOVES, TOLERANCES, grow_sizes
+from ..kernels.sizes import TOLERANCES
 from ..kernels.step_control import (
     error_norm,
     joined_error,
@@ -129,8 +129,6 @@ def attempt(slots, model, method, run, loop):
         return status
     if size.nv > 0 and size.n_differential > size.nq + size.nv and sp.shape[0] > size.nq:
         take_multipliers(xn, loop.state.K, run.last_stage, size.nq + size.nv, size.nl)
-    if run.sized == NOTHING_MOVES:
-        grow_sizes(model, run, loop.state, loop.scale)
     if size.n_errors > 1:
         run.err = error_in_two_parts(slots, model, method, run, h, loop)
     elif size.n_errors > 0:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
-from ..kernels.sizes import PACE, TOLERANCES, enter_sizes
+from ..kernels.sizes import KNOWN, NOTHING_MOVES, PACE, TOLERANCES, enter_sizes
 from ..kernels.step_control import first_step
 from ..kernels.vectors import write_row
 from ..native.marks import inner
 from .kept_steps import keep_none
+SOON = 1e-4  # where the field is looked at if nothing moves at the start, in times of 1/pace
 
 
 @inner
@@ -69,7 +70,16 @@ def begin(model, run, loop, record):
         return status
     run.rho_least = min(run.rho_least, loop.state.K[0, model.size.nrow - 1])
     run.rho_most = run.rho_least
-    enter_sizes(model, run, loop.state, loop.scale)
+    enter_sizes(model, run, loop.state, loop.scale, 0.0)
+    if run.sized == NOTHING_MOVES and run.fixed == 0:
+        ahead = SOON / loop.state.W[model.size.at_sizes + PACE]
+        forward = 1.0 if run.t_stop >= run.t else -1.0
+        status = evaluate(model, run, run.t + forward * ahead, loop.state.x, loop.state.K, 1, loop.state.W)
+        if asks_for_function(status):
+            return status
+        if status == OK:
+            enter_sizes(model, run, loop.state, loop.scale, ahead)
+        run.sized = KNOWN
     status = choose_first_step(model, run, loop.state)
     if asks_for_function(status):
         return status
@@ -90,7 +100,7 @@ def enter_again(model, run, loop):
     """Evaluate another point and choose the step anew, after an event has moved the state."""
     status = enter_point(model, run, loop.state)
     if status == OK:
-        enter_sizes(model, run, loop.state, loop.scale)
+        enter_sizes(model, run, loop.state, loop.scale, 0.0)
     if status == OK and run.t != run.t_stop:
         status = choose_first_step(model, run, loop.state)
         return status if asks_for_function(status) else OK
