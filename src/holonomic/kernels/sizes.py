@@ -20,13 +20,14 @@ from .vectors import EPS
 LENGTH, TURNS, UNIT, SPEED, SPIN, OWN, MULTIPLIER, NONE = range(8)
 # In the workspace from size.at_sizes on: the largest of each kind; rates of the whole and of what is OWN; absolute tolerances
 LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, TOLERANCES = range(8)
-BEGUN = 0.01  # of the time scale of the start
-LEAST, LEAST_OWN = 1e-6, 1e-9  # a speed at rest beside length times pace; one of several of their own beside the largest
+BEGUN, REST = 0.01, 1e-6  # of the time scale of the start; of the time that is left: what begins to move more slowly rests
+LEAST, LEAST_OWN = 1e-3, 1e-9  # a speed at rest beside length times pace; one of several of their own beside the largest
 TIGHTER = 0.1  # with fixed steps there is no error to compare with: Newton's method goes on to this share
 UNKNOWN, KNOWN, NOTHING_MOVES = 0, 1, 2  # what `sized` of a run says
 # What rounding leaves of sums, in units of ε times the size: no error is measured by less. Of velocities it is what moves positions
 # by that in a step.
 LEFT = 4.0
+AT_MOST = 1e-9  # of the speed: where rounding left more than that, steps have become too short for another reason
 
 
 def work(nx: int, rates: bool) -> int:
@@ -96,6 +97,8 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         square = max(square, push * push / (speed * speed))
     rate = own / W[at + OWNS] if W[at + OWNS] > 0.0 else 0.0
     pace = max(math.sqrt(square), 1.0 / ahead if ahead > 0.0 else 0.0)
+    if pace * left < REST:
+        pace = 0.0
     if pace == 0.0:
         pace = rate
     if pace == 0.0:
@@ -121,8 +124,11 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
 
 @leaf
 def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: i8, part: f8):
-    """Absolute tolerances by the sizes, of what is not given: that stands as minus a share. Rates, where they are asked for."""
-    first = at + TOLERANCES
+    """Absolute tolerances by the sizes, of what is not given: that stands as minus a share. Rates, where they are asked for.
+
+    Of multipliers none is given: they are measured by their largest, as well as velocities are by theirs.
+    """
+    first, known = at + TOLERANCES, 1.0
     for i in range(n):
         kind, share, size, least = kinds[i], part * abs(given[i]), 1.0, 0.0
         if kind == LENGTH:
@@ -134,6 +140,7 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
             size = W[at + SPINS]
         elif kind == MULTIPLIER:
             size = W[at + MULTIPLIERS]
+            share += part * known
             least = LEFT * EPS * size
         elif kind == OWN:
             size = LEAST_OWN * W[at + OWNS]
@@ -145,6 +152,12 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
         if given[i] >= 0.0 or size == 0.0:  # where nothing has moved yet, 1 is as good as any
             size = 1.0
         W[first + i] = max(share * size, least)
+        if kind == SPEED and W[at + SPEEDS] > 0.0:
+            known = min(known, W[first + i] / (part * W[at + SPEEDS]))
+        elif kind == SPIN and W[at + SPINS] > 0.0:
+            known = min(known, W[first + i] / (part * W[at + SPINS]))
+        elif kind == OWN and W[at + OWNS] > 0.0:
+            known = min(known, W[first + i] / (part * W[at + OWNS]))
     if at_rates == 0:
         return
     straight = W[at + SPEEDS] / W[at + LENGTHS] if W[at + LENGTHS] > 0.0 else W[at + PACE]

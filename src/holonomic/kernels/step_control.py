@@ -6,14 +6,14 @@ import math
 
 from ..native.marks import leaf
 from ..native.types import f8, i8, ints, mat, vec
-from .sizes import LEFT, LENGTHS, SPEED, SPIN, TOLERANCES, TURNS
+from .sizes import AT_MOST, LEFT, LENGTHS, SPEED, SPEEDS, SPIN, SPINS, TOLERANCES, TURNS
 from .vectors import EPS
 
 
 @leaf
-def rounding_of_speeds(length: f8, h: f8):
-    """The change of velocities that moves positions of this size by their rounding in a step."""
-    return LEFT * EPS * length / abs(h)
+def rounding_of_speeds(length: f8, speed: f8, h: f8):
+    """The change of velocities of this size that moves positions of this size by their rounding in a step."""
+    return min(LEFT * EPS * length / abs(h), AT_MOST * speed)
 
 
 @leaf
@@ -23,8 +23,8 @@ def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h
     Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|). Velocities count for
     no less than rounding leaves of positions in this step.
     """
-    worst, tolerances, line = 0.0, at + TOLERANCES, rounding_of_speeds(W[at + LENGTHS], h)
-    arc = rounding_of_speeds(1.0, h)
+    worst, tolerances = 0.0, at + TOLERANCES
+    line, arc = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
     for block in range(2):
         first, last = (0, nq) if block == 0 else (nq, nx)
         if last == first:
@@ -50,8 +50,8 @@ def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h
 @leaf
 def largest_errors(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h: f8, begin: i8, end: i8):
     """Largest scaled component of each of two error vectors, among those from `begin` to `end`; scales as above."""
-    first, second, tolerances, line = 0.0, 0.0, at + TOLERANCES, rounding_of_speeds(W[at + LENGTHS], h)
-    arc = rounding_of_speeds(1.0, h)
+    first, second, tolerances = 0.0, 0.0, at + TOLERANCES
+    line, arc = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
     for i in range(begin, end):
         size = max(abs(x[i]), abs(xn[i]))
         if kinds[i] == TURNS:

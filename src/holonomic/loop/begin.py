@@ -13,6 +13,7 @@ from ..kernels.step_control import first_step
 from ..kernels.vectors import write_row
 from ..native.marks import inner
 from .kept_steps import keep_none
+
 SOON = 1e-4  # where the field is looked at if nothing moves at the start, in times of 1/pace
 
 

@@ -161,13 +161,10 @@ class Plan:
 
     @cached_property
     def atol(self) -> np.ndarray:
-        """Absolute tolerance of every unknown; multipliers get that of the last velocity. Below zero: minus a share of sizes."""
+        """Absolute tolerance of every unknown; below zero: minus a share of sizes."""
         given = np.asarray(self.choice.kept_atol, dtype=float)
-        n = sum(block.size for block in self.blocks)
-        if given.ndim == 0:
-            atol = np.full(n, float(given))
-        else:
-            atol = np.concatenate([given, np.full(n - len(given), given[-1])])
+        atol = np.full(sum(block.size for block in self.blocks), -OF_SIZE * self.choice.kept_rtol)
+        atol[: self.model.nq + self.model.nv] = given
         # of what is raised above index 1 counts what it makes of the others in a step, and that by the largest of these
         raised = np.concatenate([np.full(block.size, block.power > 0) for block in self.blocks])
         atol = np.where(raised & (atol < 0.0), atol / OF_SIZE, atol)
