@@ -35,6 +35,8 @@ RUN = Layout("Run", (
     ("ratio_v", REAL, "the same for v"),
     ("new_ratio_q", REAL, "the same for q in the step that is tried"),
     ("new_ratio_v", REAL, "the same for v"),
+    ("rounded", WHOLE, "accepted steps in which rounding leaves less of velocities than was asked for"),
+    ("known", REAL, "the largest share of velocities that rounding left unknown in them"),
     # pivot ratios and singular positions
     ("rho_least", REAL, "smallest pivot ratio of the run"),
     ("rho_most", REAL, "largest one"),

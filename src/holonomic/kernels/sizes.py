@@ -18,8 +18,9 @@ from .vectors import EPS
 
 # kinds of unknowns; of those that are NONE the size is never asked
 LENGTH, TURNS, UNIT, SPEED, SPIN, OWN, MULTIPLIER, NONE = range(8)
-# In the workspace from size.at_sizes on: the largest of each kind; rates of the whole and of what is OWN; absolute tolerances
-LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, TOLERANCES = range(8)
+# In the workspace from size.at_sizes on: the largest of each kind; rates of the whole and of what is OWN; the smallest tolerance of
+# velocities, as a share of them; absolute tolerances
+LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, CLOSEST, TOLERANCES = range(9)
 BEGUN, REST = 0.01, 1e-6  # of the time scale of the start; of the time that is left: what begins to move more slowly rests
 LEAST, LEAST_OWN = 1e-3, 1e-9  # a speed at rest beside length times pace; one of several of their own beside the largest
 TIGHTER = 0.1  # with fixed steps there is no error to compare with: Newton's method goes on to this share
@@ -27,6 +28,7 @@ UNKNOWN, KNOWN, NOTHING_MOVES = 0, 1, 2  # what `sized` of a run says
 # What rounding leaves of sums, in units of ε times the size: no error is measured by less. Of velocities it is what moves positions
 # by that in a step.
 LEFT = 4.0
+OFTEN = 10  # steps, of which one in which it leaves less than was asked for is worth telling
 AT_MOST = 1e-9  # of the speed: where rounding left more than that, steps have become too short for another reason
 
 
@@ -42,6 +44,12 @@ def raised(h, rate, power):
         return 1.0
     share = min(1.0, abs(h) * rate)
     return share if power == 1.0 else share * share
+
+
+@leaf
+def rounding_of_speeds(length: f8, speed: f8, h: f8):
+    """The change of velocities of this size that moves positions of this size by their rounding in a step."""
+    return min(LEFT * EPS * length / abs(h), AT_MOST * speed)
 
 
 @leaf
@@ -158,6 +166,7 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
             known = min(known, W[first + i] / (part * W[at + SPINS]))
         elif kind == OWN and W[at + OWNS] > 0.0:
             known = min(known, W[first + i] / (part * W[at + OWNS]))
+    W[at + CLOSEST] = known
     if at_rates == 0:
         return
     straight = W[at + SPEEDS] / W[at + LENGTHS] if W[at + LENGTHS] > 0.0 else W[at + PACE]
@@ -194,7 +203,12 @@ def enter_sizes(model, run, state, scale, ahead):
 
 @inner
 def grow_sizes(model, run, state, scale):
-    """Take the point at the end of a step in."""
-    at, part = model.size.at_sizes, TIGHTER if run.fixed != 0 else 1.0
+    """Take the point at the end of a step in; note where rounding leaves less of velocities than was asked for."""
+    at, part, W = model.size.at_sizes, TIGHTER if run.fixed != 0 else 1.0, state.W
+    if run.fixed == 0 and W[at + SPEEDS] > 0.0 and model.size.nv > 0:
+        unknown = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], run.h_used) / W[at + SPEEDS]
+        if unknown > run.rtol + W[at + CLOSEST]:
+            run.rounded += 1
+            run.known = max(run.known, unknown)
     if note_sizes(state.xn, scale.kinds, scale.atol, state.W, at, model.size.nx, part):
         share_out(state.xn, scale.kinds, scale.atol, state.W, at, model.size.at_rates, model.size.nx, part)

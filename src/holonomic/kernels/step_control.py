@@ -6,14 +6,7 @@ import math
 
 from ..native.marks import leaf
 from ..native.types import f8, i8, ints, mat, vec
-from .sizes import AT_MOST, LEFT, LENGTHS, SPEED, SPEEDS, SPIN, SPINS, TOLERANCES, TURNS
-from .vectors import EPS
-
-
-@leaf
-def rounding_of_speeds(length: f8, speed: f8, h: f8):
-    """The change of velocities of this size that moves positions of this size by their rounding in a step."""
-    return min(LEFT * EPS * length / abs(h), AT_MOST * speed)
+from .sizes import LENGTHS, SPEED, SPEEDS, SPIN, SPINS, TOLERANCES, TURNS, rounding_of_speeds
 
 
 @leaf

@@ -24,11 +24,12 @@ from ..errors import (
     LimitReached,
     NearSingularWarning,
     RedundancyWarning,
+    RoundingWarning,
     StiffnessWarning,
     UnstableWarning,
 )
 from ..kernels.signatures import Fn
-from ..kernels.sizes import KNOWN
+from ..kernels.sizes import KNOWN, OFTEN
 from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -144,6 +145,8 @@ def walk(
     sol.trail.story = crossing.told(sol.trail.story)
     if choosing is None and run.memory.is_stiff:
         warn(failure.stiff_since(run.memory.t_stiff, type(plan.choice.integrator).__name__), StiffnessWarning)
+    if OFTEN * run.memory.rounded > run.memory.accepted:
+        warn(failure.below_rounding(run.memory.known, plan.choice.rtol), RoundingWarning)
     if status != DONE:
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
