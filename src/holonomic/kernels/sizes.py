@@ -22,12 +22,17 @@ LENGTH, TURNS, UNIT, SPEED, SPIN, OWN, MULTIPLIER, NONE = range(8)
 # velocities, as a share of them; absolute tolerances
 LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, CLOSEST, TOLERANCES = range(9)
 BEGUN, REST = 0.01, 1e-6  # of the time scale of the start; of the time that is left: what begins to move more slowly rests
-LEAST, LEAST_OWN = 1e-3, 1e-9  # a speed at rest beside length times pace; one of several of their own beside the largest
+LEAST, LEAST_OWN = 1e-3, 1e-9  # a speed at rest beside length times pace; one of several beside the largest of them
 TIGHTER = 0.1  # with fixed steps there is no error to compare with: Newton's method goes on to this share
 UNKNOWN, KNOWN, NOTHING_MOVES = 0, 1, 2  # what `sized` of a run says
-# What rounding leaves of sums, in units of ε times the size: no error is measured by less. Of velocities it is what moves positions
-# by that in a step.
-LEFT = 4.0
+# How far aside, of the length, the field tells of springs; a speed at rest beside length times rate of the spring. Of that the
+# usual tolerance is 5 ε: what rounding of a position at rest swings with.
+ASIDE, TREMBLES = 1e-7, 1e-6
+SLOW = 1e-3  # beside the speeds that forces make: what is slower rests
+# What rounding leaves of sums, in units of ε times the size: no error is measured by less. Of velocities it is a share of what moves
+# positions by ε in a step: with that, springs of 1e6 to 1e10 N/m take at rtol 1e-13 1.3 times the steps of rtol 1e-10, with a tenth
+# of it they never end.
+LEFT, LEFT_OF_SPEEDS = 10.0, 0.5
 OFTEN = 10  # steps, of which one in which it leaves less than was asked for is worth telling
 AT_MOST = 1e-9  # of the speed: where rounding left more than that, steps have become too short for another reason
 
@@ -49,7 +54,7 @@ def raised(h, rate, power):
 @leaf
 def rounding_of_speeds(length: f8, speed: f8, h: f8):
     """The change of velocities of this size that moves positions of this size by their rounding in a step."""
-    return min(LEFT * EPS * length / abs(h), AT_MOST * speed)
+    return min(LEFT_OF_SPEEDS * EPS * length / abs(h), AT_MOST * speed)
 
 
 @leaf
@@ -126,7 +131,7 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
     for i in range(nz):
         if kinds[i] == OWN:
             begun = BEGUN * abs(slopes[row, i]) / rate
-            W[at + TOLERANCES + i] = max(W[at + TOLERANCES + i], -part * given[i] * begun)
+            W[at + TOLERANCES + i] = max(W[at + TOLERANCES + i], max(-part * given[i], LEFT * EPS) * begun)
     return moves
 
 
@@ -136,37 +141,36 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
 
     Of multipliers none is given: they are measured by their largest, as well as velocities are by theirs.
     """
-    first, known = at + TOLERANCES, 1.0
+    first, closest = at + TOLERANCES, 1.0
     for i in range(n):
         kind, share, size, least = kinds[i], part * abs(given[i]), 1.0, 0.0
         if kind == LENGTH:
             size = W[at + LENGTHS]
-            least = LEFT * EPS * size
         elif kind == SPEED:
             size = W[at + SPEEDS]
         elif kind == SPIN:
             size = W[at + SPINS]
         elif kind == MULTIPLIER:
             size = W[at + MULTIPLIERS]
-            share += part * known
-            least = LEFT * EPS * size
+            share += part * closest
         elif kind == OWN:
             size = LEAST_OWN * W[at + OWNS]
             least = W[first + i]
-            if least > 0.0 and given[i] < 0.0 and size == 0.0:
-                share = 0.0
         elif kind != NONE:
-            least = LEFT * EPS * max(1.0, abs(x[i]))
-        if given[i] >= 0.0 or size == 0.0:  # where nothing has moved yet, 1 is as good as any
+            size = max(1.0, abs(x[i]))
+        if size == 0.0:  # where nothing has moved yet, 1 is as good as any
+            size = 1.0
+        least = max(least, LEFT * EPS * size)
+        if kind == TURNS or kind == UNIT or given[i] >= 0.0:
             size = 1.0
         W[first + i] = max(share * size, least)
         if kind == SPEED and W[at + SPEEDS] > 0.0:
-            known = min(known, W[first + i] / (part * W[at + SPEEDS]))
+            closest = min(closest, W[first + i] / (part * W[at + SPEEDS]))
         elif kind == SPIN and W[at + SPINS] > 0.0:
-            known = min(known, W[first + i] / (part * W[at + SPINS]))
+            closest = min(closest, W[first + i] / (part * W[at + SPINS]))
         elif kind == OWN and W[at + OWNS] > 0.0:
-            known = min(known, W[first + i] / (part * W[at + OWNS]))
-    W[at + CLOSEST] = known
+            closest = min(closest, W[first + i] / (part * W[at + OWNS]))
+    W[at + CLOSEST] = closest
     if at_rates == 0:
         return
     straight = W[at + SPEEDS] / W[at + LENGTHS] if W[at + LENGTHS] > 0.0 else W[at + PACE]
@@ -180,6 +184,47 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
             W[at_rates + i] = W[at + OWN_RATE]
         else:
             W[at_rates + i] = max(straight, max(W[at + SPINS], W[at + OWN_RATE]))
+
+
+@leaf
+def moves(x: vec, kinds: ints, W: vec, at: i8, n: i8):
+    """Tell whether speeds are not far below what the forces at the start make of them."""
+    for i in range(n):
+        if kinds[i] == SPEED and abs(x[i]) > SLOW * W[at + SPEEDS]:
+            return True
+        if kinds[i] == SPIN and abs(x[i]) > SLOW * W[at + SPINS]:
+            return True
+    return False
+
+
+@leaf
+def aside(x: vec, kinds: ints, W: vec, at: i8, n: i8, moved: vec):
+    """Write to `moved` a point a little aside in all positions; another way in each, lest springs move as a whole."""
+    for i in range(n):
+        way, kind = 0.618034 * (i + 1), kinds[i]
+        way -= math.floor(way)
+        if kind == LENGTH:
+            moved[i] = x[i] + ASIDE * (way - 0.3) * W[at + LENGTHS]
+        elif kind == TURNS:
+            moved[i] = x[i] + ASIDE * (way - 0.3)
+        else:
+            moved[i] = x[i]
+
+
+@leaf
+def note_springs(slopes: mat, kinds: ints, W: vec, at: i8, nz: i8):
+    """Let speeds at rest count for what the rounding of positions makes of them, by slopes here and aside."""
+    push, twist, length = 0.0, 0.0, W[at + LENGTHS]
+    for i in range(nz):
+        change = abs(slopes[1, i] - slopes[0, i])
+        if kinds[i] == SPEED:
+            push = max(push, change)
+        elif kinds[i] == SPIN:
+            twist = max(twist, change)
+    if length > 0.0 and push < 1e300:
+        W[at + SPEEDS] = max(W[at + SPEEDS], TREMBLES * length * math.sqrt(push / (ASIDE * length)))
+    if twist < 1e300:
+        W[at + SPINS] = max(W[at + SPINS], TREMBLES * math.sqrt(twist / ASIDE))
 
 
 @inner

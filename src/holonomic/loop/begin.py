@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
-from ..kernels.sizes import KNOWN, NOTHING_MOVES, PACE, TOLERANCES, enter_sizes
+from ..kernels.sizes import (
+    KNOWN,
+    NOTHING_MOVES,
+    PACE,
+    TOLERANCES,
+    aside,
+    enter_sizes,
+    moves,
+    note_springs,
+    share_out,
+)
 from ..kernels.step_control import first_step
 from ..kernels.vectors import write_row
 from ..native.marks import inner
@@ -57,6 +67,21 @@ def choose_first_step(model, run, state):
 
 
 @inner
+def note_rest(model, run, loop):
+    """Look a little aside of a start at rest: springs there swing by rounding, which no step is to follow."""
+    size, state, kinds = model.size, loop.state, loop.scale.kinds
+    nz, at = size.nq + size.nv, size.at_sizes
+    if run.fixed != 0 or size.nv == 0 or moves(state.x, kinds, state.W, at, nz):
+        return OK
+    aside(state.x, kinds, state.W, at, nz, state.xn)
+    status = evaluate(model, run, run.t, state.xn, state.K, 1, state.W)
+    if status == OK:
+        note_springs(state.K, kinds, state.W, at, nz)
+        share_out(state.x, kinds, loop.scale.atol, state.W, at, size.at_rates, size.nx, 1.0)
+    return status
+
+
+@inner
 def write_point(size, run, state, record):
     """Write the point where the run stands."""
     write_row(record.t, record.x, record.k, run.rows, run.t, state.x, state.K, 0, size.nq, size.nx, size.nk)
@@ -81,6 +106,9 @@ def begin(model, run, loop, record):
         if status == OK:
             enter_sizes(model, run, loop.state, loop.scale, ahead)
         run.sized = KNOWN
+    status = note_rest(model, run, loop)
+    if asks_for_function(status):
+        return status
     status = choose_first_step(model, run, loop.state)
     if asks_for_function(status):
         return status
