@@ -47,6 +47,16 @@ class Choice:
         return "integrator" not in self.chosen and not self.integrator.implicit and self.step is None
 
     @property
+    def held_at_ends(self) -> tuple[str, ...]:
+        """Levels of the constraints that steps hold at their ends without a stabilization, but not in between."""
+        f, i = self.formulation, self.integrator
+        if self.stabilization.acts != "none" or i.takes != "residual" or f.integrates_multipliers:
+            return ()
+        if f.index == 3:
+            return ("position", "velocity") if i.keeps_velocities else ("position",)
+        return tuple(f.keeps) if {"position", "velocity"} <= set(f.keeps) and i.keeps_at_end else ()
+
+    @property
     def kept_rtol(self) -> float:
         """Relative tolerance of a step."""
         return max(self.share * self.rtol, min(self.rtol, FLOOR))

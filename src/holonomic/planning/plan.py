@@ -38,6 +38,7 @@ from ..model.dae import Dae
 from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
 from ..passage.branch_gap import room_of_misses
+from ..stabilizations.projection import INSIDE, between_ends
 from .choice import OF_SIZE, Choice
 from .fit import check_fit
 from .offered import along_multipliers, check_offered, check_traced, metric_of
@@ -79,7 +80,11 @@ class Plan:
         self.watches = len(self.events) > 0 or any(not switch.sleeps for switch in self.switches)  # from the start
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
         own, mass_at = along_multipliers(choice, model)
-        self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
+        lowered = own.lower(choice.constraint_tol, hopeless)
+        offered = not model.is_ode and model.n_lam > 0 and (model.dense or not model.lacks(INSIDE, choice.formulation))
+        if choice.held_at_ends and offered:
+            lowered = between_ends(choice.held_at_ends, choice.constraint_tol, hopeless)
+        self.stabilization = lowered.measured(model.turns)
         check_traced(choice, self.stabilization, model)
         if not model.dense:
             check_offered(choice, self.integrator, self.stabilization, mass_at, self.events, model)
