@@ -24,7 +24,8 @@ def test_what_rounding_leaves_is_told_in_the_place_of_a_run_that_never_ends(stif
     start = {"q0": [1.0, 0.0], "v0": [0.0, 0.3], "integrator": integrator, "save_at": 2, "max_steps": 30_000}
     t_end = 3000 / np.sqrt(stiffness)
     usual = h.simulate(on_a_spring(stiffness), t_end, **start, rtol=1e-8)
-    with pytest.warns(h.RoundingWarning, match=r"rounding leaves \de-1\d of the velocities here, .* rtol=1e-13 cannot be reached") as said:
+    text = r"rounding leaves \de-1\d of the velocities here, .* rtol=1e-13 cannot be reached"
+    with pytest.warns(h.RoundingWarning, match=text) as said:
         tight = h.simulate(on_a_spring(stiffness), t_end, **start, rtol=1e-13)  # 60 000 steps were used up in 2 % of it
     assert "Pass rtol=1e-" in str(said[0].message) and 'precision="double-double"' in str(said[0].message)
     assert tight.stats["steps"] < 3 * usual.stats["steps"]

@@ -14,6 +14,7 @@ import numpy as np
 from .._version import __version__
 from ..native.processor import processor_level, processor_name
 from ..native.sources import kernels_stamp
+from ..planning.choice import OF_SIZE
 from .trail import remembered
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class Provenance:
 
     def __repr__(self) -> str:
         others = ", ".join(f"{name} {version}" for name, version in self.versions.items() if name != "holonomic")
-        given = ", ".join(f"{name} {_short(value)}" for name, value in self.tolerances.items() if value is not None)
+        tolerances = dict(self.tolerances)
+        if tolerances.get("atol", 0.0) is None and tolerances.get("step") is None:
+            tolerances["atol"] = by_size(tolerances["rtol"])
+        given = ", ".join(f"{name} {_short(value)}" for name, value in tolerances.items() if value is not None)
         lines = {
             "holonomic": f"{self.versions['holonomic']}, kernels {self.kernels}", "with": others,
             "model": f"{self.tier}, on {self.on}, {self.model}",
@@ -90,7 +94,10 @@ class Provenance:
 
 
 def _short(value) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else f"{min(value):g} to {max(value):g} by component"
+    if isinstance(value, int | float | str):
+        return value if isinstance(value, str) else f"{value:g}"
+    given = [each for each in value if each is not None]
+    return f"{min(given):g} to {max(given):g} by component"
 
 
 @functools.cache
@@ -112,6 +119,11 @@ def provenance_of(plan, when: float, changes: tuple[str, ...] = (), on: str = "t
         repr(choice.integrator), repr(choice.stabilization), tolerances(plan), changes, processor_name(), processor_level(),
         platform.platform(), datetime.fromtimestamp(when, UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
+
+
+def by_size(rtol: float) -> str:
+    """Say what an absolute tolerance is that was not given."""
+    return f"{OF_SIZE * rtol:.0e} of the size of the motion"
 
 
 def tolerances(plan) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..model.statement import rows_in_short
-from ..planning.choice import OF_SIZE
 from ..planning.words import methods
 from ..starting.rank import FEW
 from .naming import is_dae, order_of
-from .provenance import tolerances, versions
+from .provenance import by_size, tolerances, versions
 from .story import changes
 from .switching import told
 from .trail import remembered
@@ -131,13 +130,12 @@ def _energy(sol) -> str:
 
 
 def _absolute(atol, rtol: float) -> str:
-    by_size = f"{OF_SIZE * rtol:.3g} of the size of the motion"
     if atol is None:
-        return by_size
+        return by_size(rtol)
     if np.ndim(atol) == 0:
         return f"{atol:g}"
     given = [value for value in atol if value is not None]
-    return f"{min(given):g} to {max(given):g} by component" + (f", else {by_size}" if len(given) < len(atol) else "")
+    return f"{min(given):g} to {max(given):g} by component" + (f", else {by_size(rtol)}" if len(given) < len(atol) else "")
 
 
 def _drift(sol) -> Lines:
