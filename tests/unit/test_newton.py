@@ -62,8 +62,8 @@ def test_scaled_solves_of_index_3_do_not_depend_on_the_step():
         A[n : 2 * n, 2 * n :], A[2 * n :, :n] = G.T, G
         wanted = np.concatenate([rng.normal(size=n), rng.normal(size=n) / h, rng.normal(size=m) / h**2])
         linear, factors, _ = dense_sizes(ny)
-        W, fp = np.zeros(linear + factors + 2 * ny), np.zeros(3 + 2 * ny)
-        fp[2 + ny + n : 2 + ny + 2 * n], fp[2 + ny + 2 * n : 2 + 2 * ny] = 1, 2
+        W, fp = np.zeros(linear + factors + 2 * ny), np.zeros(3 + ny)
+        fp[2 + n : 2 + 2 * n], fp[2 + 2 * n : 2 + ny] = 1, 2
         W[: ny * ny], W[ny * ny : 2 * ny * ny] = A.ravel(), B.ravel()
         right = ((A + alpha * B).astype(np.longdouble) @ wanted.astype(np.longdouble)).astype(float)
         at_r, at_x = linear + factors, linear + factors + ny

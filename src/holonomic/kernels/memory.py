@@ -189,6 +189,7 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("at_state", "an intermediate state"),
     ("at_sizes", "sizes of the motion and absolute tolerances, see `sizes`"),
     ("at_rates", "rates of unknowns behind them; 0: none are asked for"),
+    ("raises_speeds", "1 where velocities count for what they move positions by, as with index 3"),
     ("at_newton", "what Newton's method works with: see `newton_operators`"),
     ("n_linear", "numbers of the linearized equations there"),
     ("n_factors", "of real factors behind them"),

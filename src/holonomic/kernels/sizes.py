@@ -22,9 +22,9 @@ LENGTH, TURNS, UNIT, SPEED, SPIN, OWN, MULTIPLIER, NONE = range(8)
 # velocities, as a share of them; absolute tolerances
 LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, CLOSEST, TOLERANCES = range(9)
 BEGUN, REST = 0.01, 1e-6  # of the time scale of the start; of the time that is left: what begins to move more slowly rests
-LEAST, LEAST_OWN = 1e-3, 1e-9  # a speed at rest beside length times pace; one of several beside the largest of them
+LEAST, LEAST_OWN = 1e-3, 1e-7  # a speed at rest beside length times pace; one of several beside the largest of them
 TIGHTER = 0.1  # with fixed steps there is no error to compare with: Newton's method goes on to this share
-UNKNOWN, KNOWN, NOTHING_MOVES = 0, 1, 2  # what `sized` of a run says
+UNKNOWN, KNOWN, NOTHING_MOVES, NO_PACE = 0, 1, 2, 3  # what `sized` of a run says; slopes alone have no time scale
 # How far aside, of the length, the field tells of springs; a speed at rest beside length times rate of the spring. Of that the
 # usual tolerance is 5 ε: what rounding of a position at rest swings with.
 ASIDE, TREMBLES = 1e-7, 1e-6
@@ -89,7 +89,7 @@ def note_sizes(x: vec, kinds: ints, given: vec, W: vec, at: i8, n: i8, part: f8)
 
 @leaf
 def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, part: f8, left: f8, ahead: f8):
-    """Sizes at a start whose values are noted, from slopes at its time or, where it rests, a time `ahead`; tell whether it moves.
+    """Sizes at a start whose values are noted, from slopes there or, where it rests, a time `ahead`; return what is known then.
 
     The pace is the largest rate by which positions and velocities change; of what rests, one over the time that is left.
     """
@@ -114,6 +114,7 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         pace = 0.0
     if pace == 0.0:
         pace = rate
+    found = KNOWN if pace > 0.0 else NO_PACE
     if pace == 0.0:
         pace = 1.0 / left if left > 0.0 and left < 1e300 else 1.0
     if rate == 0.0:
@@ -121,7 +122,8 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
     speed = max(max(speed, BEGUN * push / pace), LEAST * length * pace)
     if length == 0.0:
         length = BEGUN * speed / pace
-    moves = length > 0.0 or twist > 0.0 or own > 0.0 or (spin > 0.0 and push > 0.0)
+    if push == 0.0 and twist == 0.0 and own == 0.0 and speed <= LEAST * length * pace:
+        found = NOTHING_MOVES
     W[at + LENGTHS] = length
     W[at + SPEEDS] = speed
     W[at + SPINS] = max(max(spin, BEGUN * twist / pace), LEAST * pace)
@@ -132,14 +134,15 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         if kinds[i] == OWN:
             begun = BEGUN * abs(slopes[row, i]) / rate
             W[at + TOLERANCES + i] = max(W[at + TOLERANCES + i], max(-part * given[i], LEFT * EPS) * begun)
-    return moves
+    return found
 
 
 @leaf
-def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: i8, part: f8):
+def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, raises: i8, n: i8, part: f8):
     """Absolute tolerances by the sizes, of what is not given: that stands as minus a share. Rates, where they are asked for.
 
-    Of multipliers none is given: they are measured by their largest, as well as velocities are by theirs.
+    Of multipliers none is given, nor of velocities that `raises` measures by what they move: these go by their largest, to as
+    much of it as what stands before them.
     """
     first, closest = at + TOLERANCES, 1.0
     for i in range(n):
@@ -152,11 +155,12 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
             size = W[at + SPINS]
         elif kind == MULTIPLIER:
             size = W[at + MULTIPLIERS]
+        if kind == MULTIPLIER or (raises != 0 and (kind == SPEED or kind == SPIN)):
             share += part * closest
-        elif kind == OWN:
+        if kind == OWN:
             size = LEAST_OWN * W[at + OWNS]
             least = W[first + i]
-        elif kind != NONE:
+        elif kind == TURNS or kind == UNIT:
             size = max(1.0, abs(x[i]))
         if size == 0.0:  # where nothing has moved yet, 1 is as good as any
             size = 1.0
@@ -164,7 +168,11 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
         if kind == TURNS or kind == UNIT or given[i] >= 0.0:
             size = 1.0
         W[first + i] = max(share * size, least)
-        if kind == SPEED and W[at + SPEEDS] > 0.0:
+        if kind == LENGTH and W[at + LENGTHS] > 0.0:
+            closest = min(closest, W[first + i] / (part * W[at + LENGTHS]))
+        elif kind == TURNS or kind == UNIT:
+            closest = min(closest, W[first + i] / part)
+        elif kind == SPEED and W[at + SPEEDS] > 0.0:
             closest = min(closest, W[first + i] / (part * W[at + SPEEDS]))
         elif kind == SPIN and W[at + SPINS] > 0.0:
             closest = min(closest, W[first + i] / (part * W[at + SPINS]))
@@ -187,6 +195,34 @@ def share_out(x: vec, kinds: ints, given: vec, W: vec, at: i8, at_rates: i8, n: 
 
 
 @leaf
+def glide(x: vec, slopes: mat, kinds: ints, nq: i8, nv: i8, nc: i8, h: f8, moved: vec):
+    """Write to `moved` where a start goes in a short time h; positions by their accelerations, too, where q' is v."""
+    for i in range(nq + nv):
+        moved[i] = x[i] + h * slopes[0, i]
+    if nc == nv:
+        for i in range(nv):
+            moved[i] += 0.5 * h * h * slopes[0, nq + i]
+
+
+@leaf
+def rate_along(slopes: mat, kinds: ints, nz: i8, h: f8):
+    """The rate that slopes change by along a glide, as those of a decay or of a spring; 0: they do not."""
+    push, pushed, own, owned = 0.0, 0.0, 0.0, 0.0
+    for i in range(nz):
+        slope, change = abs(slopes[0, i]), abs(slopes[1, i] - slopes[0, i])
+        if kinds[i] == OWN:
+            own, owned = max(own, slope), max(owned, change)
+        elif kinds[i] == SPEED or kinds[i] == SPIN:
+            push, pushed = max(push, slope), max(pushed, change)
+    rate = 0.0
+    if own > 0.0 and owned > 1e-12 * own:
+        rate = owned / (own * abs(h))
+    if push > 0.0 and pushed > 1e-12 * push:
+        rate = max(rate, math.sqrt(2.0 * pushed / push) / abs(h))
+    return min(rate, 1e100)
+
+
+@leaf
 def moves(x: vec, kinds: ints, W: vec, at: i8, n: i8):
     """Tell whether speeds are not far below what the forces at the start make of them."""
     for i in range(n):
@@ -200,9 +236,12 @@ def moves(x: vec, kinds: ints, W: vec, at: i8, n: i8):
 @leaf
 def aside(x: vec, kinds: ints, W: vec, at: i8, n: i8, moved: vec):
     """Write to `moved` a point a little aside in all positions; another way in each, lest springs move as a whole."""
+    way = 0.0
     for i in range(n):
-        way, kind = 0.618034 * (i + 1), kinds[i]
-        way -= math.floor(way)
+        kind = kinds[i]
+        way += 0.618034
+        if way > 1.0:
+            way -= 1.0
         if kind == LENGTH:
             moved[i] = x[i] + ASIDE * (way - 0.3) * W[at + LENGTHS]
         elif kind == TURNS:
@@ -241,9 +280,8 @@ def enter_sizes(model, run, state, scale, ahead):
     note_sizes(x, scale.kinds, scale.atol, W, at, n, part)
     if run.sized != KNOWN:
         left = min(run.h_max, abs(run.t_stop - run.t))
-        moves = begin_sizes(state.K, scale.kinds, scale.atol, W, at, size.nq + size.nv, part, left, ahead)
-        run.sized = KNOWN if moves else NOTHING_MOVES
-    share_out(x, scale.kinds, scale.atol, W, at, size.at_rates, n, part)
+        run.sized = begin_sizes(state.K, scale.kinds, scale.atol, W, at, size.nq + size.nv, part, left, ahead)
+    share_out(x, scale.kinds, scale.atol, W, at, size.at_rates, size.raises_speeds, n, part)
 
 
 @inner
@@ -256,4 +294,5 @@ def grow_sizes(model, run, state, scale):
             run.rounded += 1
             run.known = max(run.known, unknown)
     if note_sizes(state.xn, scale.kinds, scale.atol, state.W, at, model.size.nx, part):
-        share_out(state.xn, scale.kinds, scale.atol, state.W, at, model.size.at_rates, model.size.nx, part)
+        raises = model.size.raises_speeds
+        share_out(state.xn, scale.kinds, scale.atol, state.W, at, model.size.at_rates, raises, model.size.nx, part)

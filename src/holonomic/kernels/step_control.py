@@ -149,7 +149,7 @@ def first_step(
         size += (x[i] / scale) ** 2
         slope += (f[i] / scale) ** 2
     size, slope = math.sqrt(size / n), math.sqrt(slope / n)
-    h = 0.01 * size / slope if size >= 1e-5 and slope >= 1e-5 * pace else 1e-6 / pace
+    h = max(0.01 * size / slope, 1e-4 / pace) if size >= 1e-5 and slope >= 1e-5 * pace else 1e-6 / pace
     h = min(h, h_most)
     if stage == 0:
         return direction * h

@@ -10,13 +10,17 @@ from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.sizes import (
     KNOWN,
+    NO_PACE,
     NOTHING_MOVES,
     PACE,
     TOLERANCES,
+    UNKNOWN,
     aside,
     enter_sizes,
+    glide,
     moves,
     note_springs,
+    rate_along,
     share_out,
 )
 from ..kernels.step_control import first_step
@@ -67,6 +71,23 @@ def choose_first_step(model, run, state):
 
 
 @inner
+def find_pace(model, run, loop):
+    """Look a little along a start whose slopes alone have no time scale, as from y = 0: how they change gives one."""
+    size, state, kinds = model.size, loop.state, loop.scale.kinds
+    ahead = SOON * SOON / state.W[size.at_sizes + PACE]
+    h = ahead if run.t_stop >= run.t else -ahead
+    glide(state.x, state.K, kinds, size.nq, size.nv, size.nc, h, state.xn)
+    status = evaluate(model, run, run.t, state.xn, state.K, 1, state.W)
+    if status == OK:
+        rate = rate_along(state.K, kinds, size.nq + size.nv, h)
+        if rate > state.W[size.at_sizes + PACE]:
+            run.sized = UNKNOWN
+            enter_sizes(model, run, state, loop.scale, 1.0 / rate)
+    run.sized = KNOWN
+    return status
+
+
+@inner
 def note_rest(model, run, loop):
     """Look a little aside of a start at rest: springs there swing by rounding, which no step is to follow."""
     size, state, kinds = model.size, loop.state, loop.scale.kinds
@@ -77,7 +98,7 @@ def note_rest(model, run, loop):
     status = evaluate(model, run, run.t, state.xn, state.K, 1, state.W)
     if status == OK:
         note_springs(state.K, kinds, state.W, at, nz)
-        share_out(state.x, kinds, loop.scale.atol, state.W, at, size.at_rates, size.nx, 1.0)
+        share_out(state.x, kinds, loop.scale.atol, state.W, at, size.at_rates, size.raises_speeds, size.nx, 1.0)
     return status
 
 
@@ -97,6 +118,10 @@ def begin(model, run, loop, record):
     run.rho_least = min(run.rho_least, loop.state.K[0, model.size.nrow - 1])
     run.rho_most = run.rho_least
     enter_sizes(model, run, loop.state, loop.scale, 0.0)
+    if run.sized == NO_PACE and run.fixed == 0:
+        status = find_pace(model, run, loop)
+        if asks_for_function(status):
+            return status
     if run.sized == NOTHING_MOVES and run.fixed == 0:
         ahead = SOON / loop.state.W[model.size.at_sizes + PACE]
         forward = 1.0 if run.t_stop >= run.t else -1.0

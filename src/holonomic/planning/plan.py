@@ -152,17 +152,22 @@ class Plan:
         bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
             rtol, bound = min(rtol, TIGHT[self.choice.precision]), 1e-5
+        keeps = self.variant.formulation is not None and self.variant.formulation.keeps
+        return np.concatenate([[rtol, bound], self.powers, [self.choice.constraint_tol if keeps else np.inf]])
+
+    @cached_property
+    def powers(self) -> np.ndarray:
+        """By how much every unknown is raised above index 1."""
         powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
-        if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
-            m, index = self.model.order, self.variant.formulation.index
+        if self.variant.formulation is not None and isinstance(self.model.system, Dae):  # x^(j): index m - j below y
+            m, index = self.model.order, self.choice.formulation.index
             powers[: self.model.nq] = np.repeat([max(0, index - 1 - m + j) for j in range(m)], self.model.nq // m)
         if len(self.model.extras):  # states that follow λ lose one power less than it, algebraic variables what v loses
             nc, ns, nq = self.model.nc, self.model.ns, self.model.nq
             lam = max((block.power for block in self.blocks if block.name == "lam"), default=0)
             powers[nc : nc + ns] = max(0, lam - 1)
             powers[nc + ns : nq] = self.blocks[1].power
-        keeps = self.variant.formulation is not None and self.variant.formulation.keeps
-        return np.concatenate([[rtol, bound], powers, [self.choice.constraint_tol if keeps else np.inf]])
+        return powers
 
     @cached_property
     def atol(self) -> np.ndarray:
@@ -170,9 +175,10 @@ class Plan:
         given = np.asarray(self.choice.kept_atol, dtype=float)
         atol = np.full(sum(block.size for block in self.blocks), -OF_SIZE * self.choice.kept_rtol)
         atol[: self.model.nq + self.model.nv] = given
+        if self.blocks[1].power:
+            atol[self.model.nq : self.model.nq + self.model.nv] = -OF_SIZE * self.choice.kept_rtol
         # of what is raised above index 1 counts what it makes of the others in a step, and that by the largest of these
-        raised = np.concatenate([np.full(block.size, block.power > 0) for block in self.blocks])
-        atol = np.where(raised & (atol < 0.0), atol / OF_SIZE, atol)
+        atol = np.where((self.powers > 0) & (atol < 0.0), atol / OF_SIZE, atol)
         counts = np.concatenate([np.full(block.size, block.counts) for block in self.blocks])
         return np.where(counts, atol, ENDLESS)
 
@@ -180,7 +186,12 @@ class Plan:
     def kinds(self) -> np.ndarray:
         """Which size the tolerance of every unknown goes by."""
         model = self.model
-        coordinates = [OF_COORDINATES.get(kind, OWN if model.is_ode else LENGTH) for kind in model.coordinate_kinds]
+        usual = [LENGTH]
+        if model.is_ode:  # x and x' of a Dae of order 2 are lengths and speeds
+            usual = [LENGTH, SPEED] if isinstance(model.system, Dae) and model.order == 2 else [OWN]
+        each = max(1, model.nc // len(usual))
+        usual = [usual[min(i // each, len(usual) - 1)] for i in range(model.nc)]
+        coordinates = [OF_COORDINATES.get(kind, own) for kind, own in zip(model.coordinate_kinds, usual, strict=True)]
         speeds: list[int] = []
         for kind, many in itertools.groupby(coordinates):
             count = len(list(many))
@@ -267,6 +278,7 @@ class Plan:
         size.at_state = at
         size.at_sizes = at + ny
         size.at_newton = size.at_sizes + sizes.work(ny, self.integrator.wants_scales)
+        size.raises_speeds = int(self.blocks[1].power > 0)
         size.at_rates = size.at_newton - ny if self.integrator.wants_scales else 0
         size.work_end = size.at_newton
         if size.n_equations > ny and model.dense:
