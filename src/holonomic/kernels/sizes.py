@@ -32,7 +32,7 @@ SLOW = 1e-3  # beside the speeds that forces make: what is slower rests
 # What rounding leaves of sums, in units of ε times the size: no error is measured by less. Of velocities it is a share of what
 # moves positions by ε in a step: with that, springs of 1e6 to 1e10 N/m take at rtol 1e-13 1.3 times the steps of rtol 1e-10; with
 # a tenth of it they never end.
-LEFT, LEFT_OF_SPEEDS = 10.0, 0.5
+LEFT, LEFT_OF_SPEEDS = 100.0, 0.5
 OFTEN = 10  # steps, of which one in which it leaves less than was asked for is worth telling
 AT_MOST = 1e-9  # of the speed: where rounding left more than that, steps have become too short for another reason
 
