@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from holonomic import (
-    BDF,
     RATTLE,
     BackwardEuler,
     FixedBDF,
@@ -14,7 +13,6 @@ from holonomic import (
     Index2,
     Index3,
     Radau,
-    StepFailed,
     System,
     Trapezoidal,
     problems,

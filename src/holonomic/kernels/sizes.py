@@ -22,6 +22,7 @@ LENGTH, TURNS, UNIT, SPEED, SPIN, OWN, MULTIPLIER, NONE = range(8)
 # velocities, as a share of them; absolute tolerances
 LENGTHS, SPEEDS, SPINS, OWNS, MULTIPLIERS, PACE, OWN_RATE, CLOSEST, TOLERANCES = range(9)
 BEGUN, REST = 0.01, 1e-6  # of the time scale of the start; of the time that is left: what begins to move more slowly rests
+FAST = 1e9  # times in the time that is left: nothing goes through its own size as often
 LEAST, LEAST_OWN = 1e-3, 1e-7  # a speed at rest beside length times pace; one of several beside the largest of them
 TIGHTER = 0.1  # with fixed steps there is no error to compare with: Newton's method goes on to this share
 UNKNOWN, KNOWN, NOTHING_MOVES, NO_PACE = 0, 1, 2, 3  # what `sized` of a run says; slopes alone have no time scale
@@ -103,12 +104,14 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         elif kind == OWN:
             own = max(own, slope)
     length, speed, spin = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS]
-    square = max(spin * spin, twist)
+    square, whole = max(spin * spin, twist), 1.0 / left if left > 0.0 and left < 1e300 else 1.0
+    if speed > FAST * whole * length:  # it begins where it passes zero
+        length = 0.0
     if length > 0.0:
         square = max(square, max(speed * speed / (length * length), push / length))
-    elif speed > 0.0:
+    elif speed > 0.0 and push > FAST * EPS * whole * speed:
         square = max(square, push * push / (speed * speed))
-    rate = own / W[at + OWNS] if W[at + OWNS] > 0.0 else 0.0
+    rate = own / W[at + OWNS] if own <= FAST * whole * W[at + OWNS] and own > 0.0 else 0.0
     pace = max(math.sqrt(square), 1.0 / ahead if ahead > 0.0 else 0.0)
     if pace * left < REST:
         pace = 0.0
@@ -116,7 +119,7 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         pace = rate
     found = KNOWN if pace > 0.0 else NO_PACE
     if pace == 0.0:
-        pace = 1.0 / left if left > 0.0 and left < 1e300 else 1.0
+        pace = whole
     if rate == 0.0:
         rate = pace
     speed = max(max(speed, BEGUN * push / pace), LEAST * length * pace)
@@ -205,19 +208,21 @@ def glide(x: vec, slopes: mat, kinds: ints, nq: i8, nv: i8, nc: i8, h: f8, moved
 
 
 @leaf
-def rate_along(slopes: mat, kinds: ints, nz: i8, h: f8):
+def rate_along(x: vec, slopes: mat, kinds: ints, nz: i8, h: f8):
     """The rate that slopes change by along a glide, as those of a decay or of a spring; 0: they do not."""
-    push, pushed, own, owned = 0.0, 0.0, 0.0, 0.0
+    push, pushed, own, owned, speed = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(nz):
         slope, change = abs(slopes[0, i]), abs(slopes[1, i] - slopes[0, i])
         if kinds[i] == OWN:
             own, owned = max(own, slope), max(owned, change)
         elif kinds[i] == SPEED or kinds[i] == SPIN:
-            push, pushed = max(push, slope), max(pushed, change)
+            push, pushed, speed = max(push, slope), max(pushed, change), max(speed, abs(x[i]))
     rate = 0.0
     if own > 0.0 and owned > 1e-12 * own:
         rate = owned / (own * abs(h))
-    if push > 0.0 and pushed > 1e-12 * push:
+    if speed > 0.0:
+        rate = max(rate, math.sqrt(pushed / (abs(h) * speed)))
+    elif push > 0.0 and pushed > 1e-12 * push:
         rate = max(rate, math.sqrt(2.0 * pushed / push) / abs(h))
     return min(rate, 1e100)
 

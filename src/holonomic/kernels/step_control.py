@@ -140,12 +140,12 @@ LEAP = 1e4
 
 @leaf
 def first_step(
-    x: vec, f: vec, f1: vec, order: i8, atol: vec, rtol: f8, pace: f8, direction: f8, h_most: f8, n: i8, stage: i8
+    x: vec, f: vec, f1: vec, order: i8, W: vec, at: i8, rtol: f8, pace: f8, direction: f8, h_most: f8, n: i8, stage: i8
 ):
     """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4); in times of 1/pace."""
     size, slope = 0.0, 0.0
     for i in range(n):
-        scale = atol[i] + rtol * abs(x[i])
+        scale = W[at + i] + rtol * abs(x[i])
         size += (x[i] / scale) ** 2
         slope += (f[i] / scale) ** 2
     size, slope = math.sqrt(size / n), math.sqrt(slope / n)
@@ -155,7 +155,7 @@ def first_step(
         return direction * h
     curve = 0.0
     for i in range(n):
-        scale = atol[i] + rtol * abs(x[i])
+        scale = W[at + i] + rtol * abs(x[i])
         curve += ((f1[i] - f[i]) / scale) ** 2
     curve = math.sqrt(curve / n) / h
     most = max(slope / pace, curve / (pace * pace))

@@ -59,14 +59,13 @@ def choose_first_step(model, run, state):
     forward = 1.0 if run.t_stop >= t else -1.0
     most = min(run.h_max, abs(run.t_stop - t))
     row = K[0]
-    tolerances = state.W[size.at_sizes + TOLERANCES : size.at_sizes + TOLERANCES + nz]
-    pace = state.W[size.at_sizes + PACE]
-    run.h = first_step(x, row, row, run.order, tolerances, run.rtol, pace, forward, most, nz, 0)
+    W, at, pace = state.W, size.at_sizes + TOLERANCES, state.W[size.at_sizes + PACE]
+    run.h = first_step(x, row, row, run.order, W, at, run.rtol, pace, forward, most, nz, 0)
     for i in range(nz):
         xn[i] = x[i] + run.h * K[0, i]
     status = evaluate(model, run, t + run.h, xn, K, 1, state.W)
     if status == OK:
-        run.h = first_step(x, row, K[1], run.order, tolerances, run.rtol, pace, forward, most, nz, 1)
+        run.h = first_step(x, row, K[1], run.order, W, at, run.rtol, pace, forward, most, nz, 1)
     return status
 
 
@@ -79,7 +78,7 @@ def find_pace(model, run, loop):
     glide(state.x, state.K, kinds, size.nq, size.nv, size.nc, h, state.xn)
     status = evaluate(model, run, run.t, state.xn, state.K, 1, state.W)
     if status == OK:
-        rate = rate_along(state.K, kinds, size.nq + size.nv, h)
+        rate = rate_along(state.x, state.K, kinds, size.nq + size.nv, h)
         if rate > state.W[size.at_sizes + PACE]:
             run.sized = UNKNOWN
             enter_sizes(model, run, state, loop.scale, 1.0 / rate)

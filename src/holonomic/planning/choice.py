@@ -13,7 +13,7 @@ from ..integrators.base import Integrator
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import DOP853
 from ..stabilizations.base import Stabilization, Unstabilized
-from ..stabilizations.projection import Projection
+from ..stabilizations.projection import Projection, between_ends
 
 # What is left of the tolerances for steps of an explicit method that we choose. The error of a run is a sum of many, and by chance
 # larger or smaller than rtol suggests: over 85 systems and 25 tolerances each it scattered by a factor of 2, whatever the
@@ -55,6 +55,10 @@ class Choice:
         if f.index == 3:
             return ("position", "velocity") if i.keeps_velocities else ("position",)
         return tuple(f.keeps) if {"position", "velocity"} <= set(f.keeps) and i.keeps_at_end else ()
+
+    def between_ends(self, hopeless: float):
+        """What brings states inside a step to these levels; None where nothing is to."""
+        return between_ends(self.held_at_ends, self.constraint_tol, hopeless) if self.held_at_ends else None
 
     @property
     def kept_rtol(self) -> float:

@@ -38,7 +38,6 @@ from ..model.dae import Dae
 from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
 from ..passage.branch_gap import room_of_misses
-from ..stabilizations.projection import INSIDE, between_ends
 from .choice import OF_SIZE, Choice
 from .fit import check_fit
 from .offered import along_multipliers, check_offered, check_traced, metric_of
@@ -81,9 +80,9 @@ class Plan:
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
         own, mass_at = along_multipliers(choice, model)
         lowered = own.lower(choice.constraint_tol, hopeless)
-        offered = not model.is_ode and model.n_lam > 0 and (model.dense or not model.lacks(INSIDE, choice.formulation))
-        if choice.held_at_ends and offered:
-            lowered = between_ends(choice.held_at_ends, choice.constraint_tol, hopeless)
+        inside = choice.between_ends(hopeless) if not model.is_ode and model.n_lam else None
+        if inside is not None and (model.dense or not model.lacks(inside.needs, choice.formulation)):
+            lowered = inside
         self.stabilization = lowered.measured(model.turns)
         check_traced(choice, self.stabilization, model)
         if not model.dense:
