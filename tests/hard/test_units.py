@@ -141,3 +141,13 @@ def test_a_stepper_takes_the_default_as_a_single_run_does():
     stepper.step(t_end)
     sol = h.simulate(system, t_end, **start, integrator=h.DOP853())
     assert np.array_equal(stepper.q, sol.q[-1])
+
+
+@pytest.mark.parametrize("methods", [{}, {"integrator": h.RK45()}, {"integrator": h.Radau()}], ids=str)
+@pytest.mark.parametrize("at", [1e-17, -1e-12, 1e-8])
+def test_a_start_where_a_coordinate_passes_zero_takes_steps_as_any_other(methods, at):
+    spring = h.System(mass=np.eye(1), force=lambda q: -100.0 * q)
+    sol = h.simulate(spring, 3.0, q0=[at], v0=[-1.0], **methods)
+    usual = h.simulate(spring, 3.0, q0=[0.05], v0=[-1.0], **methods)
+    assert sol.stats["steps"] < 1.3 * usual.stats["steps"] + 12
+    assert sol.q[-1, 0] == pytest.approx(at * np.cos(30.0) - 0.1 * np.sin(30.0), abs=1e-5)

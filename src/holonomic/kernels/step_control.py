@@ -136,6 +136,7 @@ def stiffness(h: f8, K: mat, last: i8, xn: vec, xs: vec, n: i8):
 
 # [HNW93] has 100: a start at rest, where the trial length follows from atol alone, then takes three more steps.
 LEAP = 1e4
+SHORT = 1e-4  # the first step where hardly anything moves, in times of 1/pace
 
 
 @leaf
@@ -149,7 +150,7 @@ def first_step(
         size += (x[i] / scale) ** 2
         slope += (f[i] / scale) ** 2
     size, slope = math.sqrt(size / n), math.sqrt(slope / n)
-    h = max(0.01 * size / slope, 1e-4 / pace) if size >= 1e-5 and slope >= 1e-5 * pace else 1e-6 / pace
+    h = max(0.01 * size / slope, 1e-4 / pace) if size >= 1e-5 and slope >= 1e-5 * pace else SHORT / pace
     h = min(h, h_most)
     if stage == 0:
         return direction * h
@@ -159,5 +160,5 @@ def first_step(
         curve += ((f1[i] - f[i]) / scale) ** 2
     curve = math.sqrt(curve / n) / h
     most = max(slope / pace, curve / (pace * pace))
-    grown = max(1e-6 / pace, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / (order + 1)) / pace
+    grown = max(SHORT / pace, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / (order + 1)) / pace
     return direction * min(LEAP * h, grown, h_most)
