@@ -111,17 +111,15 @@ def begin_sizes(slopes: mat, kinds: ints, given: vec, W: vec, at: i8, nz: i8, pa
         square = max(square, max(speed * speed / (length * length), push / length))
     elif speed > 0.0 and push > FAST * EPS * whole * speed:
         square = max(square, push * push / (speed * speed))
-    rate = own / W[at + OWNS] if own <= FAST * whole * W[at + OWNS] and own > 0.0 else 0.0
     pace = max(math.sqrt(square), 1.0 / ahead if ahead > 0.0 else 0.0)
     if pace * left < REST:
         pace = 0.0
-    if pace == 0.0:
-        pace = rate
     found = KNOWN if pace > 0.0 else NO_PACE
     if pace == 0.0:
         pace = whole
-    if rate == 0.0:
-        rate = pace
+    rate = pace
+    if square > 0.0 and W[at + OWNS] > 0.0:  # states beside a motion may be faster
+        rate = max(rate, min(own / W[at + OWNS], FAST * whole))
     speed = max(max(speed, BEGUN * push / pace), LEAST * length * pace)
     if length == 0.0:
         length = BEGUN * speed / pace
@@ -208,17 +206,18 @@ def glide(x: vec, slopes: mat, kinds: ints, nq: i8, nv: i8, nc: i8, h: f8, moved
 
 
 @leaf
-def rate_along(x: vec, slopes: mat, kinds: ints, nz: i8, h: f8):
+def rate_along(x: vec, slopes: mat, kinds: ints, nz: i8, h: f8, whole: f8):
     """The rate that slopes change by along a glide, as those of a decay or of a spring; 0: they do not."""
-    push, pushed, own, owned, speed = 0.0, 0.0, 0.0, 0.0, 0.0
+    push, pushed, own, owned, speed, rate = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(nz):
         slope, change = abs(slopes[0, i]), abs(slopes[1, i] - slopes[0, i])
         if kinds[i] == OWN:
             own, owned = max(own, slope), max(owned, change)
+            if abs(x[i]) > 0.0 and slope <= FAST * whole * abs(x[i]):
+                rate = max(rate, math.sqrt(change / (abs(h) * abs(x[i]))))
         elif kinds[i] == SPEED or kinds[i] == SPIN:
             push, pushed, speed = max(push, slope), max(pushed, change), max(speed, abs(x[i]))
-    rate = 0.0
-    if own > 0.0 and owned > 1e-12 * own:
+    if rate == 0.0 and own > 0.0 and owned > 1e-12 * own:
         rate = owned / (own * abs(h))
     if speed > 0.0:
         rate = max(rate, math.sqrt(pushed / (abs(h) * speed)))

@@ -78,8 +78,9 @@ def find_pace(model, run, loop):
     glide(state.x, state.K, kinds, size.nq, size.nv, size.nc, h, state.xn)
     status = evaluate(model, run, run.t, state.xn, state.K, 1, state.W)
     if status == OK:
-        rate = rate_along(state.x, state.K, kinds, size.nq + size.nv, h)
-        if rate > state.W[size.at_sizes + PACE]:
+        whole = state.W[size.at_sizes + PACE]
+        rate = rate_along(state.x, state.K, kinds, size.nq + size.nv, h, whole)
+        if rate > whole:
             run.sized = UNKNOWN
             enter_sizes(model, run, state, loop.scale, 1.0 / rate)
     run.sized = KNOWN
