@@ -106,6 +106,10 @@ class StiffnessWarning(UserWarning):
     """An explicit integrator met stiffness: its steps are limited by stability."""
 
 
+class RoundingWarning(UserWarning):
+    """Tolerances ask for more digits than rounding leaves; errors were held to what it leaves."""
+
+
 class UnstableWarning(UserWarning):
     """A run with a fixed step whose state grew beyond all bounds: the discretization is unstable."""
 

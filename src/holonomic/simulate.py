@@ -117,10 +117,11 @@ def simulate(
         What the automatic choice aims at: the fastest method (as without it), steps controlled to a tenth of rtol, or an
         energy that stays within rtol of its value to the end of the run, however long; trials find the tolerance for it.
     rtol, atol : float
-        Tolerances of the error per step, 1e-6 and 1e-9; `atol` may be an array over (q, v), or a mapping with
-        "q", "v", "s", "w" or names of coordinates, states and algebraic variables. With `step` and an implicit integrator
-        `atol` alone may be given, for units in which values are far from 1: its iterations end where they change a value by
-        less than 1e-15 of itself and 1e-6 of atol.
+        Tolerances of the error per step. rtol is 1e-6; `atol` is 1e-3 rtol times the size of the motion if not given, so that
+        units do not matter: of lengths, velocities and angular velocities the largest so far, of every state and of every y of
+        an `Ode` its own, of angles and quaternions 1. It may be an array over (q, v), or a mapping with "q", "v", "s", "w" or
+        names of coordinates, states and algebraic variables; 0 leaves it to rounding. With `step` and an implicit integrator
+        `atol` alone may be given: its iterations end where they change a value by less than 1e-15 of itself and 1e-6 of atol.
     step : float, optional
         Fixed step instead of error control.
     constraint_tol : float, optional

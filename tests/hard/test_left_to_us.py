@@ -34,7 +34,7 @@ def test_millimetres_and_tonnes_give_the_motion_of_metres_and_kilograms():
     metres = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
     small = System(mass=1e-3 * np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1e6)
     a = simulate(metres, 10.0, **REST)
-    b = simulate(small, 10.0, q0=[1000.0, 0.0], v0=[0.0, 0.0], atol=1e-6)
+    b = simulate(small, 10.0, q0=[1000.0, 0.0], v0=[0.0, 0.0])
     assert np.abs(a.end.q - b.end.q / 1000).max() < 1e-7  # far below rtol: steps differ in their last digits only
     assert len(a.t) == len(b.t)
 

@@ -24,6 +24,7 @@ from holonomic import (
 )
 from holonomic.kernels.memory import AHEAD, INSIDE
 from holonomic.passage.alarm import alarm
+from holonomic.running import near_singular
 
 WAYS = {
     "no stabilization": {"integrator": DOP853(), "formulation": Index1(), "stabilization": None},
@@ -101,3 +102,23 @@ def test_pivot_ratios_of_one_attempt_tell_where_a_singular_position_lies():
     assert told(8e-3, 5e-3, 1e-3) == AHEAD  # fallen to an eighth
     assert told(8e-3, 5e-3, 3e-3) == 0
     assert told(8e-3, 5e-3, 1e-3, asked=2e-3) == 0  # asked before, not much further away
+
+
+def test_rows_that_stay_far_from_dependent_are_told_apart_in_compiled_code(monkeypatch):
+    """Their pivot ratio falls by the masses alone; singular values at 72 places took 1.4 ms, six times the run."""
+    looked = []
+    monkeypatch.setattr(near_singular, "_closest", lambda *given: looked.append(given))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NearSingularWarning)
+        sol = simulate(problems.get("heavy-top"), integrator=DOP853(), stabilization=None)
+    place = near_singular._of_least_ratio(sol.trail.memory, sol.trail.noted)
+    assert place is not None and not looked
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_rows_that_come_near_are_never_told_apart(way):
+    row = problems.four_bars(2)
+    with pytest.warns(NearSingularWarning):
+        sol = simulate(row.system, 1.5, q0=row.q0, v0=row.v0, **way)
+    place = near_singular._of_least_ratio(sol.trail.memory, sol.trail.noted)
+    assert not near_singular._surely_apart(sol.plan.model, sol.plan, sol.trail.start, place, sol.trail.data)

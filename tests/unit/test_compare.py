@@ -147,6 +147,13 @@ def test_a_row_is_the_run_that_simulate_makes():
         assert np.array_equal(row.solution.q, sol.q)
 
 
+def test_atol_follows_rtol():
+    found = compare(problems.pendulum_a01(t_end=1.0), rtol=[1e-4, 1e-9])
+    plans = [row.solution.plan for row in found]
+    largest = [-plan.atol[:2].max() / plan.choice.share for plan in plans]  # below zero: shares of the size of the motion
+    assert largest == pytest.approx([1e-7, 1e-12]) and all(plan.choice.atol is None for plan in plans)
+
+
 def test_empty_list_is_refused():
     with pytest.raises(BadArgument, match="must not be empty"):
         compare(problems.pendulum_a01(t_end=1.0), integrator=[])

@@ -10,7 +10,7 @@ def saturating(sharpness):
 
     def friction(v):
         if sharpness is None:
-            return np.minimum(1.0, np.maximum(-1.0, 50.0 * v))
+            return np.minimum(1.0, np.maximum(-1.0, 80.0 * v))
         return np.tanh(sharpness * v)
 
     def rates(t, y):

@@ -25,7 +25,7 @@ def test_radau_holds_both_levels_to_the_tolerance(name, formulation):
     exact = simulate(problem, 1.0, rtol=1e-11, atol=1e-13).q[-1]
     error, before = (abs(each.q[-1] - exact).max() for each in (sol, alone))
     assert error < 1e-6 and before < 1e-6  # rtol; measured: 1e-8 to 2e-7
-    assert len(sol.t) <= 1.1 * len(alone.t)  # measured: 0.93 to 1.05
+    assert len(sol.t) <= 1.1 * len(alone.t) + 1  # measured: 0.93 to 1.05, but for the last step, which may be taken in two
 
 
 def test_steps_of_one_length_need_no_projection():

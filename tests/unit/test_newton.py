@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from holonomic import (
-    BDF,
     RATTLE,
     BackwardEuler,
     FixedBDF,
@@ -14,7 +13,6 @@ from holonomic import (
     Index2,
     Index3,
     Radau,
-    StepFailed,
     System,
     Trapezoidal,
     problems,
@@ -62,8 +60,8 @@ def test_scaled_solves_of_index_3_do_not_depend_on_the_step():
         A[n : 2 * n, 2 * n :], A[2 * n :, :n] = G.T, G
         wanted = np.concatenate([rng.normal(size=n), rng.normal(size=n) / h, rng.normal(size=m) / h**2])
         linear, factors, _ = dense_sizes(ny)
-        W, fp = np.zeros(linear + factors + 2 * ny), np.zeros(3 + 2 * ny)
-        fp[2 + ny + n : 2 + ny + 2 * n], fp[2 + ny + 2 * n : 2 + 2 * ny] = 1, 2
+        W, fp = np.zeros(linear + factors + 2 * ny), np.zeros(3 + ny)
+        fp[2 + n : 2 + 2 * n], fp[2 + 2 * n : 2 + ny] = 1, 2
         W[: ny * ny], W[ny * ny : 2 * ny * ny] = A.ravel(), B.ravel()
         right = ((A + alpha * B).astype(np.longdouble) @ wanted.astype(np.longdouble)).astype(float)
         at_r, at_x = linear + factors, linear + factors + ny
@@ -90,12 +88,9 @@ def test_radau_with_index_3_reaches_tight_tolerances(atol):
         assert np.abs(sol.q[-1] - known.q[-1]).max() < 1e-8
 
 
-def test_digits_that_rounding_leaves_nothing_of_are_refused_with_those_that_can_be_had():
+def test_tolerances_below_rounding_are_met_as_far_as_it_lets_them():
+    """Errors are measured by no less than it leaves: such runs once stopped, with what can be had."""
     given = {"formulation": Index3(), "integrator": Radau(), "stabilization": None, "rtol": 1e-10}
-    with pytest.raises(StepFailed, match=r"came to rounding in a step of .* from t = .*: q is up to 1\.2e\+00, so that rounding "
-                       r"leaves 2\.7e-14 of it, but rtol and atol allow less where one of its entries passes zero\. Use "
-                       r"atol=3e-13 for q, or more\. See error\.solution\."):  # fmt: skip
-        simulate(problems.seven_body(), atol=1e-14, **given)
-    assert simulate(problems.seven_body(), atol=3e-13, **given).ended == "end"
-    with pytest.raises(StepFailed, match=r"(the step fell to|came to rounding) .*: v is up to .* Use atol=\de-1[01] for v, or"):
-        simulate(problems.seven_body(), atol=1e-15, rtol=1e-12, formulation=Index2(), integrator=BDF(), stabilization=None)
+    known = simulate(problems.seven_body(), atol=3e-13, **given).q[-1]
+    assert simulate(problems.seven_body(), atol=1e-14, **given).q[-1] == pytest.approx(known, abs=1e-7)
+    assert simulate(problems.seven_body(), atol=0.0, **given).q[-1] == pytest.approx(known, abs=1e-7)

@@ -128,7 +128,7 @@ def test_a_constraint_by_differences_moves_as_a_traced_one(methods):
     own, traced = (System(mass=np.eye(2), force=[0, -9.81], constraint=g) for g in (lambda q: circle(q), lambda q: q @ q - 1))
     a, b = (simulate(system, 1.0, **FALL, **methods) for system in (own, traced))
     assert len(a.t) == len(b.t)
-    assert np.abs(a.q[-1] - b.q[-1]).max() < 1e-8  # derivatives are good to 1e-9, see below
+    assert np.abs(a.q[-1] - b.q[-1]).max() < 1e-7  # derivatives are good to 1e-9, steps and their errors, of 1e-7, follow them
 
 
 def test_what_differences_cannot_reach_is_refused():
@@ -354,7 +354,7 @@ def test_mechanisms_and_daes():
         simulate(Dae(f=lambda x: np.array([0, -9.81]), B=lambda x: 2 * x.reshape(2, 1), g=g, order=2), 1.0, x0=[1, 0], dx0=[0, 0])
         for g in (lambda x: circle(x), lambda x: x @ x - 1)
     ]
-    assert np.abs(ends[0].x[-1] - ends[1].x[-1]).max() < 1e-8
+    assert np.abs(ends[0].x[-1] - ends[1].x[-1]).max() < 1e-7
 
 
 def test_sweeps_and_gradients():

@@ -222,8 +222,8 @@ def test_baumgarte_runs_are_sampled_with_their_gains(exact):
 def test_interpreted_runs_are_sampled_alike(swing):
     interpreted = simulate(replace(pendulum().system, trace=False), 2.0, q0=[1, 0], v0=[0, 0])
     there = interpreted(TIMES[::8])
-    # the same steps up to rounding: γ comes from differences, good to about 1e-9
-    assert there.q == pytest.approx(swing(TIMES[::8]).q, abs=1e-8)
+    # γ comes from differences, good to about 1e-9, by which steps differ a little: so do their errors, which are some 1e-7
+    assert there.q == pytest.approx(swing(TIMES[::8]).q, abs=1e-7)
     assert there.drift.max()["position"] <= 2.0e-10
     assert interpreted.reactions[5] == pytest.approx(interpreted(interpreted.t[5]).reactions, abs=1e-12)
 

@@ -14,7 +14,7 @@ from ..events import Event, of_function
 from ..files import writable
 from ..model.call_by_name import FULL
 from ..model.function_signature import taken
-from ..model.given_numbers import axes, beyond_memory, is_whole, positive, vector
+from ..model.given_numbers import axes, beyond_memory, is_whole, not_negative, positive, vector
 from ..model.system import Ode
 from ..planning.choice import Choice, make_choice
 from ..planning.fit import check_fit
@@ -280,7 +280,7 @@ def _chosen(
             f"{model.attainable_rtol:g}. {model.exacter} rtol >= {model.attainable_rtol:g}."
         )
     sized = atol is not None
-    atol = absolute_tolerance(model, 1e-3 * rtol if atol is None and precision != "double" else atol)
+    atol = absolute_tolerance(model, atol)
     tol = constraint_tolerance(constraint_tol, rtol, precision)
     choice = make_choice(model, formulation, integrator, stabilization, step, rtol, atol, tol)
     if precision != "double":
@@ -291,10 +291,11 @@ def _chosen(
 
 
 def absolute_tolerance(model, atol):
-    """Return an absolute tolerance, or one for each position and velocity; 1e-9 for None."""
-    atol = 1e-9 if atol is None else atol
+    """Return an absolute tolerance, or one for each position and velocity; None, or below zero, where none is given."""
+    if atol is None:
+        return None
     if isinstance(atol, Mapping):
-        values = np.full(model.nq + model.nv, 1e-9)
+        values = np.full(model.nq + model.nv, -1.0)
         parts = {"q": slice(0, model.nc), "v": slice(model.nq, None)}
         if model.is_ode:
             parts["y"] = parts["q"]
@@ -302,7 +303,7 @@ def absolute_tolerance(model, atol):
             parts |= {"s": slice(model.nc, model.nc + model.ns), "w": slice(model.nc + model.ns, model.nq)}
         labels = [*model.coordinates, *model.extras.state_labels, *model.extras.algebraic_labels]
         for name in sorted(atol, key=lambda name: name not in parts):  # single coordinates come last
-            value = positive(atol[name], f"atol[{name!r}]", NO_CONTROL)
+            value = not_negative(atol[name], f"atol[{name!r}]", NO_CONTROL)
             rows = rows_of(name, labels)
             if name not in parts and not rows:
                 parts = [part for part in parts if part != "y"]
@@ -310,11 +311,29 @@ def absolute_tolerance(model, atol):
             values[parts.get(name, rows)] = value
         return tuple(values)
     if axes(atol) == 0:
-        return positive(atol, "atol", NO_CONTROL)
+        return not_negative(atol, "atol", NO_CONTROL)
     values = vector(atol, "atol", model.nc + model.nv)
-    if not values.min() > 0.0:
-        raise BadArgument(f"atol[{int(np.argmin(values))}]={values.min():g} must be a positive number.")
-    return tuple(np.insert(values, model.nc, np.full(len(model.extras), 1e-9)))
+    if not values.min() >= 0.0:
+        raise BadArgument(f"atol[{int(np.argmin(values))}]={values.min():g} must be a positive number, or 0.")
+    return tuple(np.insert(values, model.nc, np.full(len(model.extras), -1.0)))
+
+
+def lowered(atol, share: float):
+    """A share of absolute tolerances, however they are given; None where none is."""
+    if atol is None:
+        return None
+    if isinstance(atol, Mapping):
+        return {name: share * float(value) for name, value in atol.items()}
+    return share * float(atol) if np.ndim(atol) == 0 else share * np.asarray(atol, dtype=float)
+
+
+def given_again(model, atol):
+    """Absolute tolerances of a choice as they may be given for another run; None where none was."""
+    if not isinstance(atol, tuple) or min(atol) >= 0.0:
+        return atol
+    found = {name: value for name, value in zip(model.coordinates, atol, strict=False) if value >= 0.0}
+    parts = {"s": slice(model.nc, model.nc + model.ns), "w": slice(model.nc + model.ns, model.nq), "v": slice(model.nq, None)}
+    return found | {name: atol[part][0] for name, part in parts.items() if atol[part] and atol[part][0] >= 0.0}
 
 
 def _refuse_parts(name: str, event: Event, system) -> None:

@@ -11,13 +11,13 @@ compared with each other instead.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..arguments import absolute_tolerance, relative_tolerance
+from ..arguments import absolute_tolerance, lowered, relative_tolerance
 from ..errors import BadArgument, HolonomicError
 from ..results.quantities import energy_that_moves
 
@@ -69,21 +69,14 @@ def preferred(
     if prefer == "speed":
         return Aim(methods, step, rtol, atol, "the fastest method for these tolerances")
     if prefer == "accuracy":
-        lower = _lowered(1e-9 if atol is None else atol)
+        lower = lowered(atol, TENTH)
         return Aim(methods, None, max(TENTH * usual, 1e-14), lower, f"steps are controlled to a tenth of rtol {usual:g}")
 
     def trial(interval, **options):
         return simulate(model.system, interval, progress=False, **methods, **options)
 
     tolerance, why = energy_tolerance(trial, model, *interval, start, usual)
-    return Aim(methods, None, tolerance, 1e-3 * tolerance if atol is None else atol, why)
-
-
-def _lowered(atol):
-    """A tenth of absolute tolerances, however they are given."""
-    if isinstance(atol, Mapping):
-        return {name: TENTH * float(value) for name, value in atol.items()}
-    return TENTH * float(atol) if np.ndim(atol) == 0 else TENTH * np.asarray(atol, dtype=float)
+    return Aim(methods, None, tolerance, atol, why)
 
 
 TRIAL, STEPS = 0.02, 100  # of the run, and at least so many steps
@@ -139,7 +132,7 @@ def _lost(simulate, t0: float, t1: float, start: dict, coarse: float, fine: floa
     forward, whole = (1.0 if t1 >= t0 else -1.0), abs(t1 - t0)
 
     def trial(length, tol):
-        return simulate((t0, t0 + forward * length), **start, rtol=tol, atol=1e-3 * tol, save_at=SAMPLES)
+        return simulate((t0, t0 + forward * length), **start, rtol=tol, save_at=SAMPLES)
 
     length = TRIAL * whole
     rough = trial(length, coarse)

@@ -119,10 +119,8 @@ class OneObject:
         """Take in what bounds a tape; return the address of its context."""
         made = BoundedTape(tape)
         held = dict(zip(("code", "constants", "places"), made.held, strict=True))
-        words = [
-            self._bytes(f"{name}.{self._contexts}", held[name].tobytes()).ptrtoint(I64) if name in held else I64(int(getattr(made.memory, name)))
-            for name in BOUNDED.fields
-        ]
+        at = lambda name: self._bytes(f"{name}.{self._contexts}", held[name].tobytes()).ptrtoint(I64)
+        words = [at(name) if name in held else I64(int(getattr(made.memory, name))) for name in BOUNDED.fields]
         context = ir.GlobalVariable(self.module, ir.ArrayType(I64, len(words)), f"bounds.{self._contexts}")
         self._contexts += 1
         context.initializer = ir.Constant(context.value_type, words)

@@ -11,8 +11,8 @@ class Index3(Formulation):
     For a `Dae` of order m >= 2: x^(m) = f - B y,  0 = g^(m-2).
 
     Velocities lose one power of h, multipliers two; inconsistent starting values may grow without bound. So the error
-    control counts velocities times h: with rtol = 1e-6 their errors reach 1e-3 (BDF) on the car axis, 20 to 30 times those
-    of `GGL`, in half as many steps.
+    control counts velocities for what they move positions by in a step: with rtol = 1e-6 their errors reach 1e-3 (BDF) on the
+    car axis, 20 to 30 times those of `GGL`, in half as many steps.
 
     References
     ----------

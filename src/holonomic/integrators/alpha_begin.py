@@ -88,7 +88,7 @@ def begin_across(model, run, t, h, state, fp, at_r, at_slope, first):
     x, K, W = state.x, state.K, state.W
     ny, nq, nv = size.ny, size.nq, size.nv
     am, af, _, _ = constants(fp, ny)
-    r, m, by_second = W[at_r + nq : at_r + ny], ny - nq, fp[3 + 2 * ny + BY_SECOND]
+    r, m, by_second = W[at_r + nq : at_r + ny], ny - nq, fp[3 + ny + BY_SECOND]
     slopes(W, at_slope, x, K, TRUE, nq, nv, ny)
     linearize_step(model, t, x, W, at_slope)
     if factor_step(model, run, W, h, fp) != OK:
@@ -124,12 +124,12 @@ def begin_across(model, run, t, h, state, fp, at_r, at_slope, first):
 def follow_change(model, run, t, h, state, fp, at_r, at_slope):
     """Begin a step whose length is not that of the step before, or the next of many equal ones."""
     size, K = model.size, state.K
-    ny, nq, nv = size.ny, size.nq, size.nv
+    nq, nv = size.nq, size.nv
     control = controls_of(K)
     control.equal = -1.0
     go_on(K, nv)
     scale_accelerations(K, h / control.h, 0.0, nv)
-    if not fp[2 + ny + nq] > 0.0:
+    if not fp[2 + nq] > 0.0:
         return OK
     return begin_across(model, run, t, h, state, fp, at_r, at_slope, False)
 
@@ -149,7 +149,7 @@ def begin(model, method, run, t, h, state, at_r, at_slope):
         first_accelerations(K, times, AHEAD * h, nq, nv)
     go_on(K, nv)
     scale_accelerations(K, 1.0, (am - af) * h, nv)
-    if fp[2 + ny + nq] > 0.0:  # index 3
+    if fp[2 + nq] > 0.0:  # index 3
         status = begin_across(model, run, t, h, state, fp, at_r, at_slope, True)
     controls_of(K).h = h
     return status

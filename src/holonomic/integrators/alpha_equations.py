@@ -23,14 +23,14 @@ CONTROLS = Layout("GeneralizedAlpha", (
     ("equal", REAL, "steps since one began anew"),
 ))  # fmt: skip
 controls_of = view_as(CONTROLS, CONTROL)
-# fp behind the scales (3 + 2 ny numbers): α_m, α_f, β, γ, then C and D of the error
+# fp behind the scales (3 + ny numbers): α_m, α_f, β, γ, then C and D of the error
 ALPHA_M, ALPHA_F, BETA, GAMMA, BY_SECOND, BY_THIRD = range(6)
 
 
 @leaf
 def constants(fp, ny):
     """α_m, α_f, β, γ"""
-    c = 3 + 2 * ny
+    c = 3 + ny
     return fp[c + ALPHA_M], fp[c + ALPHA_F], fp[c + BETA], fp[c + GAMMA]
 
 
@@ -58,7 +58,7 @@ def kinematics(q0, q1, x, xn, K, h, fp, nq, nv, ny):
 def scale_constraints(values, first, last, h, fp, ny):
     """Rows of constraints over the power of h that λ is raised to, so that Newton's matrix does not depend on h."""
     for i in range(first, last):
-        values[i] /= abs(h) ** int(fp[1 + 2 * ny])
+        values[i] /= abs(h) ** int(fp[1 + ny])
 
 
 @inner

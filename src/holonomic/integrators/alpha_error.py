@@ -19,6 +19,7 @@ import math
 from ..errors import OK
 from ..kernels.evaluate import evaluate
 from ..kernels.signatures import EQUATIONS, FINISH, LINEARIZED, RESIDUAL, call_model, has_function
+from ..kernels.sizes import TOLERANCES, raised
 from ..kernels.vectors import EPS
 from ..native.marks import inner, kernel, leaf
 from .alpha_equations import (
@@ -46,7 +47,7 @@ MANY = 10.0  # times what rounding of the unknowns can make of an error is the l
 @leaf
 def differences(K, W, at_e, h, back, fp, ny, nq, nv):
     """C (v̇1 - v̇0) and, behind it, D h² v⃛."""
-    c = 3 + 2 * ny
+    c = 3 + ny
     for i in range(nv):
         change = K[1, nq + i] - K[0, nq + i]
         third = (change / h - K[SLOPE, i]) / (0.5 * h + back)
@@ -119,33 +120,33 @@ def largest_of(x, first, last):
 
 
 @leaf
-def be_strict(E, x, fp, first, last, level):
-    """E /= κ for a block of unknowns that are known to `level`; where atol rules, their tolerance beside the largest is more
-    than rtol."""
+def be_strict(E, x, W, at, rates, fp, first, last, level, by_rate):
+    """E /= κ for a block of unknowns whose errors are known to `level` plus `by_rate` times their rates; where atol rules, their
+    tolerance beside the largest is more than rtol."""
     least, largest = 1e300, largest_of(x, first, last)
     for i in range(first, last):
-        least = min(least, fp[2 + i])
+        least = min(least, W[at + i])
     share = min(1.0, math.sqrt(STRICT * (fp[0] + least / largest))) if largest > 0.0 else 1.0
     for i in range(first, last):
-        E[0, i] /= max(share, MANY * level / (fp[2 + i] + fp[0] * abs(x[i])))
+        E[0, i] /= max(share, MANY * (level + by_rate * W[rates + i]) / (W[at + i] + fp[0] * abs(x[i])))
 
 
 @inner
 def take_errors(model, t, xn, E, W, at_e, at_r, h, fp):
-    """The error of q and, times h, of v; λ follows from both.
+    """The error of q and of v; λ follows from both.
 
     With index 3 positions hold their constraints, with index 2 velocities do.
     """
     size = model.size
     ny, nq, nv = size.ny, size.nq, size.nv
-    raised = fp[2 + ny + nq] > 0.0
-    smoothed(model, t, xn, W, at_e, at_r, not raised, h, fp)
+    index_3 = fp[2 + nq] > 0.0
+    smoothed(model, t, xn, W, at_e, at_r, not index_3, h, fp)
     if turns(model):
         keep_errors(E, 0, W, change_of_positions(model, t, xn, W, at_r + nq, spare_at(size, at_r)), h * h, nq)
     else:
         keep_errors(E, 0, W, at_r + nq, h * h, nv)
     smoothed(model, t, xn, W, at_e + nv, at_r, False, h, fp)
-    keep_errors(E, nq, W, at_r + nq, abs(h) * h, nv)
+    keep_errors(E, nq, W, at_r + nq, h, nv)
     for i in range(nq + nv, ny):
         E[0, i] = 0.0
 
@@ -158,10 +159,17 @@ def keep_errors(E, first, W, at, factor, n):
 
 
 @leaf
-def add_missed(E, W, at_r, h, nq, nv):
+def as_moves(E, W, rates, h, first, n):
+    """Errors of velocities by what they move positions in a step."""
+    for i in range(first, first + n):
+        E[0, i] *= raised(h, W[rates + i], 1.0)
+
+
+@leaf
+def add_missed(E, W, at_r, nq, nv):
     """Add to the error of v what velocities miss their constraints by."""
     for i in range(nv):
-        E[0, nq + i] += abs(h) * W[at_r + nq + i]
+        E[0, nq + i] += W[at_r + nq + i]
 
 
 @kernel(FINISH)
@@ -178,16 +186,18 @@ def finish(model, method, run, t, h, state):
         at_e = at_r + 2 * ny
         differences(K, W, at_e, h, controls_of(K).back, fp, ny, nq, nv)
         take_errors(model, t + h, xn, E, W, at_e, at_r, h, fp)
-        raised = fp[2 + ny + nq] > 0.0  # index 3
-        if raised:
+        raised_to_3 = fp[2 + nq] > 0.0
+        if raised_to_3:
             call_model(model, RESIDUAL, t + h, xn, 0, xn, 0, W, size.at_residual)
             r, speeds = W[at_r + nq : at_r + ny], size.at_residual + size.n_position
             clear_aim(r, ny - nq)
             aim_at_missed(r, W[speeds : speeds + ny - nq - nv], 1.0, h, fp, ny, nq, nv)
             solve_step(model, W, at_r, h, fp)
-            add_missed(E, W, at_r, h, nq, nv)
+            add_missed(E, W, at_r, nq, nv)
         of_q = EPS * largest_of(x, 0, nq)
-        of_v = abs(h) * EPS * largest_of(x, nq, nq + nv)
-        be_strict(E, x, fp, 0, nq, of_q)
-        be_strict(E, x, fp, nq, nq + nv, of_v + of_q if raised else of_v)
+        of_v = abs(h) * EPS * largest_of(x, nq, nq + nv) + (of_q if raised_to_3 else 0.0)
+        at, rates = size.at_sizes + TOLERANCES, size.at_rates
+        as_moves(E, W, rates, h, nq, nv)
+        be_strict(E, x, W, at, rates, fp, 0, nq, of_q, 0.0)
+        be_strict(E, x, W, at, rates, fp, nq, nq + nv, 0.0, of_v)
     return OK

@@ -132,11 +132,11 @@ def for_kinematics(W, at, x, at_v, nq, nv):
 
 
 @leaf
-def largest_of_positions(W, at, xn, factor, fp, nq):
+def largest_of_positions(W, at, tolerances, xn, factor, fp, nq):
     """The largest of changes of positions, `factor` times those at `at`, in the error norm."""
-    rtol, atol, largest = fp[0], fp[2 : 2 + nq], 0.0
+    rtol, largest = fp[0], 0.0
     for i in range(nq):
-        change = abs(factor * W[at + i]) / (atol[i] + rtol * abs(xn[i]))
+        change = abs(factor * W[at + i]) / (W[tolerances + i] + rtol * abs(xn[i]))
         if not change <= largest:
             largest = change
     return largest

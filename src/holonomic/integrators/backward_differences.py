@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 
+from ..kernels.sizes import raised
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import leaf
-from ..native.types import f8, i8, mat, vec
+from ..native.types import Group, f8, i8, mat, vec
 
 BEHIND = 8  # differences, points behind the newest
 # rows of K: numbers of its own; shares, then growths, of j = 1 .. 8; D_0 .. D_8; ψ_1 .. ψ_8. Dense output reads the first.
@@ -205,15 +206,16 @@ def history_polynomial(theta: f8, K: mat, xn: vec, order: i8, ny: i8, out: vec):
 
 
 @leaf
-def scaled_norm(K: mat, row: i8, x: vec, h: f8, fp: vec, nq: i8, differential: i8, ny: i8):
+def scaled_norm(K: mat, row: i8, x: vec, W: vec, places: Group(None, (i8, i8)), h: f8, fp: vec, nq: i8, differential: i8, ny: i8):
     """Size of a row in the error norm: RMS over q, over v and over multipliers, the largest counts."""
     worst, first = 0.0, 0
-    found, rtol, atol, powers = K[row], fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
+    found, rtol, powers = K[row], fp[0], fp[2 : 2 + ny]
+    at, rates = places
     for block in range(3):
         last = nq if block == 0 else (differential if block == 1 else ny)
         total = 0.0
         for i in range(first, last):
-            part = found[i] * h ** int(powers[i]) / (atol[i] + rtol * abs(x[i]))
+            part = found[i] * raised(h, W[rates + i], powers[i]) / (W[at + i] + rtol * abs(x[i]))
             total += part * part
         if last > first:
             worst = max(worst, math.sqrt(total / (last - first)))

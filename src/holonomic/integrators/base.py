@@ -44,7 +44,7 @@ class Lowered:
     steers: bool = False  # whether it chooses its own step and order: run.steered_h, run.steered_order
     advises: bool = False  # whether it says how an iteration went: run.advice_keep, run.advice_safety, run.advice_shrink
     doubts: bool = False  # whether its dense output says how wrong it is: run.doubt, run.doubt_exponent
-    wants_scales: bool = False  # fp is to begin with rtol, Newton's bound, atol and the powers of h
+    wants_scales: bool = False  # fp is to begin with rtol, Newton's bound and the powers of h
     unconstrained: Lowered | None = None  # what runs in its place where there are no constraints
     nodes: np.ndarray | None = None  # where in the step the rows of K stand, if they are slopes at points of it
     exact_fp: Any = None  # a function that gives fp without rounding, for runs with more digits; None: it is known as doubles alone

@@ -21,6 +21,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.newton import AT_BETA, AT_SLOPE
 from ..kernels.newton_operators import vectors_at
 from ..kernels.signatures import ACCEPT, ADVANCE, FINISH, INTERPOLATE, Fn
+from ..kernels.sizes import raised
 from ..kernels.vectors import copy, move_on, take_slopes
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import is_whole
@@ -79,7 +80,7 @@ def begin_at_once(model, method, run, t, h, state):
     if ip[HIGHEST] == 1:
         return OK
     ny, differential = size.ny, size.nq + size.nv
-    status = look_back(model, run, fp, 3 + 2 * ny, t, h, state, D, LOOKING_BACK, ip[HIGHEST])
+    status = look_back(model, run, fp, 3 + ny, t, h, state, D, LOOKING_BACK, ip[HIGHEST])
     if status == OK:
         control.order = ip[HIGHEST]
         return OK
@@ -110,7 +111,7 @@ def advance(model, method, run, t, h, state):
     if control.yet > 0.0:
         predict(K, order, xn, xs, W, vectors_at(size, 0) + AT_BETA * ny, alpha, h, ny)
         copy(xn, K[LOOKING_BACK + ROWS], ny)
-        status, pieces = in_pieces(model, run, fp, 3 + 2 * ny, t, h, state, LOOKING_BACK, int(control.pieces))
+        status, pieces = in_pieces(model, run, fp, 3 + ny, t, h, state, LOOKING_BACK, int(control.pieces))
         control.pieces = max(1.0, 0.5 * pieces)
         copy(K[LOOKING_BACK + ROWS], xs, ny)
         if status != NO_PAST or ip[HIGHEST] > 2:
@@ -121,11 +122,11 @@ def advance(model, method, run, t, h, state):
 
 
 @leaf
-def error_vector(E, row, xn, xp, divisor, h, fp, ny):
+def error_vector(W, rates, E, row, xn, xp, divisor, h, fp, ny):
     """c d, multipliers weighted by their power of h."""
-    powers, error = fp[2 + ny : 2 + 2 * ny], E[row]
+    powers, error = fp[2 : 2 + ny], E[row]
     for i in range(ny):
-        error[i] = (xn[i] - xp[i]) / divisor * h ** int(powers[i])
+        error[i] = (xn[i] - xp[i]) / divisor * raised(h, W[rates + i], powers[i])
 
 
 @kernel(FINISH)
@@ -135,7 +136,7 @@ def finish(model, method, run, t, h, state):
     xn, xs, K, E, W = state.xn, state.xs, state.K, state.E, state.W
     control = controls_of(K)
     divisor = over_error(K, method.ip[KIND], int(control.order))
-    error_vector(E, 0, xn, xs, divisor, abs(h), method.fp, size.ny)
+    error_vector(W, size.at_rates, E, 0, xn, xs, divisor, abs(h), method.fp, size.ny)
     if size.nv == 0 and control.yet == 0.0:  # neither accelerations nor multipliers are recorded
         v = vectors_at(size, 0)
         slope_of(W, v + AT_SLOPE * size.ny, v + AT_BETA * size.ny, control.before, xn, size.ny)

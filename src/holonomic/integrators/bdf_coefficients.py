@@ -17,6 +17,7 @@ leading coefficient, as in DASSL and IDA).
 
 from __future__ import annotations
 
+from ..kernels.sizes import TOLERANCES
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat
 from .backward_differences import (
@@ -111,21 +112,22 @@ def choose(model, method, run, kind, highest, h, state):
     x, K = state.x, state.K
     control = controls_of(K)
     ny, nq, differential = size.ny, size.nq, size.nq + size.nv
+    W, places = state.W, (size.at_sizes + TOLERANCES, size.at_rates)
     length, order = abs(h), int(control.order)
     waited = control.equal >= order + 1
     if not waited:
         to_come = run.err * over_error(K, kind, order) / over_even_error(K, kind, order)
         if kind == QUASI_CONSTANT or to_come <= 1.0:
             return
-    here = scaled_norm(K, D + order + 1, x, length, fp, nq, differential, ny) / over_even_error(K, kind, order)
+    here = scaled_norm(K, D + order + 1, x, W, places, length, fp, nq, differential, ny) / over_even_error(K, kind, order)
     best, factor = order, growth(here, order)
     if order > 1:
-        below = scaled_norm(K, D + order, x, length, fp, nq, differential, ny) / over_even_error(K, kind, order - 1)
+        below = scaled_norm(K, D + order, x, W, places, length, fp, nq, differential, ny) / over_even_error(K, kind, order - 1)
         candidate = growth(below, order - 1)
         if candidate > factor:
             best, factor = order - 1, candidate
     if order < highest and waited:
-        above = scaled_norm(K, D + order + 2, x, length, fp, nq, differential, ny) / over_even_error(K, kind, order + 1)
+        above = scaled_norm(K, D + order + 2, x, W, places, length, fp, nq, differential, ny) / over_even_error(K, kind, order + 1)
         candidate = growth(above, order + 1)
         if candidate > factor:
             best, factor = order + 1, candidate

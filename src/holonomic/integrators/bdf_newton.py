@@ -23,6 +23,7 @@ from ..kernels.newton import (
 )
 from ..kernels.newton_operators import cheap_factors, factor_real, gradient_lengths, linearize, vectors_at
 from ..kernels.signatures import EQUATIONS, call_model
+from ..kernels.sizes import LENGTHS
 from ..native.marks import inner, leaf
 from .backward_differences import controls_of, predict
 
@@ -96,7 +97,7 @@ def solve(model, method, run, t1, h, state, order, alpha, most, early, near):
     ny, differential = size.ny, size.nq + size.nv
     v = vectors_at(size, 0)
     r, slope, beta, lengths = v + AT_R * ny, v + AT_SLOPE * ny, v + AT_BETA * ny, v + AT_LENGTHS * ny
-    bound, hold = max(fp[1], BOUND) if early else fp[1], fp[2 + 2 * ny]
+    bound, hold = max(fp[1], BOUND) if early else fp[1], fp[2 + ny] * max(1.0, W[size.at_sizes + LENGTHS])
     control.fresh = 0.0
     while True:
         predict(K, order, xn, xs, W, beta, alpha, h, ny)
@@ -130,7 +131,7 @@ def solve(model, method, run, t1, h, state, order, alpha, most, early, near):
             if iteration > 0:
                 rate = change / before if before > 0.0 else 0.0
                 if early:
-                    if stalled(change, rate, quickest, xn, h, fp, size.nq, differential, ny):
+                    if stalled(size, W, change, rate, quickest, xn, h, fp, size.nq, differential, ny):
                         converged = True
                         break
                     quickest = min(quickest, rate)
@@ -147,7 +148,7 @@ def solve(model, method, run, t1, h, state, order, alpha, most, early, near):
                     break
             apart_before = apart
             if not early and iteration > 0:
-                at_rest = rate >= AT_ROUNDING and small(change, ROUNDING, xn, h, fp, size.nq, differential, ny)
+                at_rest = rate >= AT_ROUNDING and small(size, W, change, ROUNDING, xn, h, fp, size.nq, differential, ny)
                 if at_rest and control.fresh == 1.0:
                     converged = True
                     break

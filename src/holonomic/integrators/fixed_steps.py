@@ -76,7 +76,7 @@ OLD_POINT_LIMITS = {4: 0.78, 5: 0.46, 6: 0.3}
 @leaf
 def bdf_history(W, at_beta, h, x, K, fp, order, ny):
     """β = Σ_{i>=1} α_i y_{1-i} / h"""
-    alpha = fp[3 + 2 * ny : 4 + 2 * ny + order]
+    alpha = fp[3 + ny : 4 + ny + order]
     for i in range(ny):
         total = alpha[1] * x[i]
         for j in range(2, order + 1):
@@ -163,7 +163,7 @@ def advance(model, method, run, t, h, state):
         h = K[
             HISTORY + ip[ORDER] - 1, 0
         ]  # differences of times are steps with rounding, which even steps must not have
-    alpha = fp[3 + 2 * ny] / h if kind == BDF_KIND else 1.0 / h
+    alpha = fp[3 + ny] / h if kind == BDF_KIND else 1.0 / h
     weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
     if kind == BDF_KIND:
         bdf_history(W, beta, h, x, K, fp, ip[ORDER], ny)
@@ -219,11 +219,11 @@ def advance(model, method, run, t, h, state):
         elif not square and own:
             run.residuals += 1
             solve_real(model, W, r, v + AT_STEP * width)
-            change = subtract_scaled(xn, W, v + AT_STEP * width, ny, 1.0, h, fp)
+            change = subtract_scaled(size, xn, W, v + AT_STEP * width, ny, 1.0, h, fp)
         elif square:
             change = newton_step_scaled(model, run, W, xn, 1.0, h, fp)
         else:
-            change = least_squares_step(run, W, at, ny, nr, rows, xn, h, fp)
+            change = least_squares_step(size, run, W, at, ny, nr, rows, xn, h, fp)
         if not change <= 1e200:
             return NO_CONVERGENCE
         if ip[ONCE] == 1:
@@ -231,7 +231,8 @@ def advance(model, method, run, t, h, state):
         rate = change / before if iteration > 0 and before > 0.0 else 1.0
         # the first ratio is no rate: multipliers start far off but enter linearly
         to_come = change * min(1.0, rate) if iteration > 1 else change
-        if to_come <= fp[1] or (factored > 1 and rate >= 0.3 and small(change, LOOSE, xn, h, fp, size.nq, size.nq + size.nv, ny)):
+        falls_no_more = factored > 1 and rate >= 0.3
+        if to_come <= fp[1] or (falls_no_more and small(size, W, change, LOOSE, xn, h, fp, size.nq, size.nq + size.nv, ny)):
             return OK
         # the Jacobian is formed anew where convergence is slow; least squares have their minimum by that of its own point alone
         fresh = not square or (iteration > 0 and rate > 0.1)

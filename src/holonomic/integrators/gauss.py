@@ -33,19 +33,20 @@ from ..kernels.newton import AT_ROUNDING, LOOSE, small
 from ..kernels.newton import ROUNDING as NEAR_ROUNDING
 from ..kernels.newton_operators import factor_pairs, factor_systems, linearize, solve_pair, solve_real, vectors_at
 from ..kernels.signatures import ADVANCE, DENSE, EQUATIONS, INTERPOLATE, Fn, call_model
+from ..kernels.sizes import TOLERANCES, raised
 from ..model.call_by_name import refuses_unknown
 from ..native.marks import inner, kernel, leaf
 from . import hermite
 from .base import Integrator, Lowered
 from .radau_nodes import lagrange_slopes
-from .radau_stages import combine, raised, stage_arguments
+from .radau_stages import combine, stage_arguments
 from .rattle import accept
 
 MOST_STAGES = 12  # order 24; from here on T, whose condition grows tenfold with two stages, costs more digits than stages bring
 STAGES = 1  # ip: how many
 Z = 2  # rows of K from here on: the stages, then values and slopes at τ_k
 MOST_ITERATIONS = 30
-# fp behind the scales (3 + 2 ny numbers), the first ones as those of Radau: c, d, a, T, T⁻¹; γ, or 0, and α, β of each pair; then
+# fp behind the scales (3 + ny numbers), the first ones as those of Radau: c, d, a, T, T⁻¹; γ, or 0, and α, β of each pair; then
 # weights by which algebraic unknowns at the end follow from those of stages; 0, τ_k, 1, ℓ_k'(τ_k) of these and what scales ℓ_k
 
 
@@ -150,14 +151,14 @@ def predict(K, h, fp, c, stages, differential, ny):
 
 
 @leaf
-def add_changes(W, at, x, K, stages, h, fp, ny):
+def add_changes(sizes, W, at, x, K, stages, h, fp, ny):
     """Z += changes; return the size of the largest in the error norm."""
-    largest, rtol, atol, powers = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
+    largest, rtol, powers, tolerances, rates = 0.0, fp[0], fp[2 : 2 + ny], sizes.at_sizes + TOLERANCES, sizes.at_rates
     for k in range(stages):
         row, steps = K[Z + k], W[at + k * ny : at + (k + 1) * ny]
         for i in range(ny):
             row[i] += steps[i]
-            change = abs(steps[i]) * raised(h, powers[i]) / (atol[i] + rtol * abs(x[i] + row[i]))
+            change = abs(steps[i]) * raised(h, W[rates + i], powers[i]) / (W[tolerances + i] + rtol * abs(x[i] + row[i]))
             if not change <= largest:
                 largest = change
     return largest
@@ -203,7 +204,7 @@ def newton_update(model, run, h, state, fp, c, stages):
         first = (odd + 2 * pair) * ny
         solve_pair(model, W, pair, solved + first, at_r + first)
     combine(W, at_r, solved, fp, T, 1.0, stages, ny)
-    return add_changes(W, solved, state.x, state.K, stages, h, fp, ny)
+    return add_changes(size, W, solved, state.x, state.K, stages, h, fp, ny)
 
 
 @inner
@@ -211,7 +212,7 @@ def solve_stages(model, method, run, t, h, state):
     """Stages of a step of length h from the start; they stand in K."""
     size, fp, stages = model.size, method.fp, method.ip[STAGES]
     x, K, W = state.x, state.K, state.W
-    ny, differential, c = size.ny, size.nq + size.nv, 3 + 2 * size.ny
+    ny, differential, c = size.ny, size.nq + size.nv, 3 + size.ny
     at_r = residuals_at(size, stages)
     at_y = at_r + stages * ny
     predict(K, h, fp, c, stages, differential, ny)
@@ -231,7 +232,7 @@ def solve_stages(model, method, run, t, h, state):
         # one fall that fails to come is chance where steps are long, several are rounding
         resting = resting + 1 if rate >= AT_ROUNDING else 0
         limit = LOOSE if resting > 2 else NEAR_ROUNDING
-        at_rest = iteration > 2 and resting > 0 and small(change, limit, x, h, fp, size.nq, differential, ny)
+        at_rest = iteration > 2 and resting > 0 and small(size, W, change, limit, x, h, fp, size.nq, differential, ny)
         if to_come <= fp[1] or at_rest:
             return OK
         fresh = iteration > 1 and rate > 0.3
@@ -245,7 +246,7 @@ def advance(model, method, run, t, h, state):
     size, stages = model.size, method.ip[STAGES]
     status = solve_stages(model, method, run, t, h, state)
     if status == OK:
-        new_point(state.xn, state.x, state.K, method.fp, 3 + 2 * size.ny, stages, size.n_differential, size.ny)
+        new_point(state.xn, state.x, state.K, method.fp, 3 + size.ny, stages, size.n_differential, size.ny)
     return status
 
 
@@ -261,7 +262,7 @@ def dense(model, method, run, t, h, state):
     """Values and slopes at τ_k, by shorter steps from the start."""
     size, fp, stages = model.size, method.fp, method.ip[STAGES]
     x, xs, K = state.x, state.xs, state.K
-    c = 3 + 2 * size.ny
+    c = 3 + size.ny
     inside = ends_at(c, stages) + stages
     for k in range(1, stages - 1):
         shorter = fp[inside + k] * h
@@ -297,7 +298,7 @@ def interpolate(model, method, theta, h, state, out):
     size, fp, stages = model.size, method.fp, method.ip[STAGES]
     x, xn, K = state.x, state.xn, state.K
     n, ny = size.nq + size.nv, size.ny
-    inside = ends_at(3 + 2 * ny, stages) + stages
+    inside = ends_at(3 + ny, stages) + stages
     for i in range(ny):
         out[i] = x[i] if i < n else x[i] + theta * (xn[i] - x[i])
     for k in range(stages):

@@ -38,6 +38,7 @@ import numpy as np
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.newton import LOOSE, ROUNDED, rounding, small
 from ..kernels.signatures import ACCEPT, ADVANCE, EQUATIONS, Fn, call_model
+from ..kernels.sizes import TOLERANCES, raised
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import as_number
@@ -80,23 +81,23 @@ def alpha_work(size) -> int:
 
 
 @leaf
-def take_changes(r, xn, K, h, fp, nq, nv, ny, largest, plain):
+def take_changes(sizes, W, r, xn, K, h, fp, nq, nv, ny, largest, plain):
     """v̇1 and λ1 less their changes; return the size of what these make of q1, v1 and λ1, in the error norm.
 
     Where q' is not v, so that `plain` is wrong, `largest` is that of q1.
     """
     by_v, by_q = influence(h, fp, ny)
-    rtol, atol, powers, size = fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], abs(h)
+    rtol, powers, at, rates = fp[0], fp[2 : 2 + ny], sizes.at_sizes + TOLERANCES, sizes.at_rates
     for i in range(nv):
         K[NEW_TRUE, i] -= r[i]
         step = abs(r[i])
-        moved = step * abs(by_q) / (atol[i] + rtol * abs(xn[i])) if plain else 0.0
-        sped = step * abs(by_v) * size ** int(powers[nq + i]) / (atol[nq + i] + rtol * abs(xn[nq + i]))
+        moved = step * abs(by_q) / (W[at + i] + rtol * abs(xn[i])) if plain else 0.0
+        sped = step * abs(by_v) * raised(h, W[rates + nq + i], powers[nq + i]) / (W[at + nq + i] + rtol * abs(xn[nq + i]))
         if not max(moved, sped) <= largest:
             largest = max(moved, sped)
     for i in range(nq + nv, ny):
         xn[i] -= r[i - nq]
-        change = abs(r[i - nq]) * size ** int(powers[i]) / (atol[i] + rtol * abs(xn[i]))
+        change = abs(r[i - nq]) * raised(h, W[rates + i], powers[i]) / (W[at + i] + rtol * abs(xn[i]))
         if not change <= largest:
             largest = change
     return largest
@@ -142,15 +143,15 @@ def advance(model, method, run, t, h, state):
         if turns(model):
             at_move = change_of_positions(model, t + h, xn, W, at_r + nq, spare_at(size, at_r))
             _, by_q = influence(h, fp, ny)
-            moved = largest_of_positions(W, at_move, xn, by_q, fp, nq)
-        change = take_changes(W[at_r + nq : at_r + ny], xn, K, h, fp, nq, nv, ny, moved, not turns(model))
+            moved = largest_of_positions(W, at_move, size.at_sizes + TOLERANCES, xn, by_q, fp, nq)
+        change = take_changes(size, W, W[at_r + nq : at_r + ny], xn, K, h, fp, nq, nv, ny, moved, not turns(model))
         if not change <= 1e200:
             return NO_CONVERGENCE
         at_rest = change >= 0.3 * before
         if at_rest and method.ip[EARLY] == 1:
-            at_rest = change <= ROUNDED * rounding(xn, h, fp, nq, nq + nv, ny)
+            at_rest = change <= ROUNDED * rounding(size, W, xn, h, fp, nq, nq + nv, ny)
         elif at_rest:
-            at_rest = small(change, LOOSE, xn, h, fp, nq, nq + nv, ny)
+            at_rest = small(size, W, change, LOOSE, xn, h, fp, nq, nq + nv, ny)
         if change <= fp[1] or at_rest:
             end_of_step(model, t, h, x, xn, K, W, fp, at_slope + ny)
             return OK

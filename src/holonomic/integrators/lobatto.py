@@ -31,6 +31,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR, BadArgument
 from ..kernels.linalg import lu_solve
 from ..kernels.newton import AT_ROUNDING, ROUNDED, rounding
 from ..kernels.signatures import ADVANCE, LINEARIZED, RESIDUAL, TERMS, Fn, call_model, has_function
+from ..kernels.sizes import TOLERANCES
 from ..kernels.vectors import copy
 from ..model.call_by_name import refuses_unknown
 from ..native.marks import inner, kernel, leaf
@@ -113,7 +114,7 @@ def iterate(model, t, h, state, fp, c, stages, places, at_y):
         call_model(model, RESIDUAL, t + fp[c + stage] * h, xn, 0, xn, 0, W, at_y)
         solve_small(W, places[5], at_y, nl)
         correct(K, Q, stage, h, W, at_X, at_y, fp, c, stages, nv, nl)
-        moved = largest_move(K, Q, stage, Q + 3 * stages + stage, x, fp, nv)
+        moved = largest_move(W, size.at_sizes + TOLERANCES, K, Q, stage, Q + 3 * stages + stage, x, fp, nv)
         if not moved <= change:
             change = moved
     for stage in range(stages - 1):
@@ -130,7 +131,7 @@ def advance(model, method, run, t, h, state):
     size, fp, stages = model.size, method.fp, method.ip[STAGES]
     x, xn, K, W = state.x, state.xn, state.K, state.W
     ny, nq, nv, nl, at = size.ny, size.nq, size.nv, size.nl, size.at_newton
-    c, at_G = 3 + 2 * ny, at + nq + nv * nv + nv
+    c, at_G = 3 + ny, at + nq + nv * nv + nv
     at_S = at_G + 2 * nl * nv + nl + nv
     places = (at, at + nq, at + nq + nv * nv, at_G, at_G + nl * nv + nl, at_S)
     at_a = at_S + nl * nl + nl
@@ -147,7 +148,7 @@ def advance(model, method, run, t, h, state):
         change = iterate(model, t, h, state, fp, c, stages, places, at_r)
         if not change <= 1e100:
             return NO_CONVERGENCE
-        enough = max(STALLED, ROUNDED * rounding(x, h, fp, nq, nq + nv, ny))
+        enough = max(STALLED, ROUNDED * rounding(size, W, x, h, fp, nq, nq + nv, ny))
         if iteration > 0 and (change <= fp[1] or (change <= enough and change >= AT_ROUNDING * before)):
             converged = True
             break

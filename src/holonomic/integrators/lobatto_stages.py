@@ -15,6 +15,7 @@ from ..errors import NO_CONVERGENCE, OK
 from ..kernels.newton import AT_ROUNDING, ROUNDED, rounding
 from ..kernels.newton_operators import solve_real, vectors_at
 from ..kernels.signatures import EQUATIONS, RESIDUAL, call_model
+from ..kernels.sizes import TOLERANCES
 from ..kernels.vectors import copy
 from ..native.marks import inner, leaf
 from .rattle import OWN_SHARE, OWN_SHIFT, STALLED, own_terms, way_back
@@ -32,11 +33,11 @@ def put_stage(xn, x, K, first, stage, h, fp, c, stages, nq, nv):
 
 
 @leaf
-def largest_move(K, first, stage, before, x, fp, nv):
+def largest_move(W, at, K, first, stage, before, x, fp, nv):
     """The largest change of a stage beside its tolerance; it is remembered in the row `before`."""
     largest = 0.0
     for i in range(nv):
-        change = abs(K[first + stage, i] - K[before, i]) / (fp[2 + i] + fp[0] * abs(x[i] + K[first + stage, i]))
+        change = abs(K[first + stage, i] - K[before, i]) / (W[at + i] + fp[0] * abs(x[i] + K[first + stage, i]))
         K[before, i] = K[first + stage, i]
         if not change <= largest:
             largest = change
@@ -129,13 +130,13 @@ def own_stages(model, run, t, h, state, fp, c, stages, first, most):
         change = 0.0
         for stage in range(1, stages):
             put_stage(xn, x, K, first, stage, h, fp, c, stages, nq, nv)
-            moved = largest_move(K, first, stage, first + 3 * stages + stage, x, fp, nv)
+            moved = largest_move(W, size.at_sizes + TOLERANCES, K, first, stage, first + 3 * stages + stage, x, fp, nv)
             if not moved <= change:
                 change = moved
         if iteration > 0:
             if not change <= 1e100:
                 return NO_CONVERGENCE
-            enough = max(STALLED, ROUNDED * rounding(x, h, fp, nq, nq + nv, ny))
+            enough = max(STALLED, ROUNDED * rounding(size, W, x, h, fp, nq, nq + nv, ny))
             if iteration > 1 and (change <= fp[1] or (change <= enough and change >= AT_ROUNDING * before)):
                 converged = True
                 break

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import NO_PAST, OK
 from ..kernels.evaluate import asks_for_function, evaluate
+from ..kernels.sizes import TOLERANCES
 from ..kernels.vectors import copy
 from ..native.marks import inner, leaf
 from . import tableaus
@@ -49,22 +50,22 @@ def to_differences(K, at, order, differential, ny):
 
 
 @leaf
-def scaled_size(K, row, other, fp, count):
+def scaled_size(W, at, K, row, other, fp, count):
     """The largest entry of a row beside its tolerance, at the size of another row; NaN wins."""
     size = 0.0
     for i in range(count):
-        part = abs(K[row, i]) / (fp[2 + i] + fp[0] * abs(K[other, i]))
+        part = abs(K[row, i]) / (W[at + i] + fp[0] * abs(K[other, i]))
         if not part <= size:
             size = part
     return size
 
 
 @leaf
-def fall(K, at, order, fp, differential):
+def fall(W, tolerances, K, at, order, fp, differential):
     """Whether scaled differences fall from the first to the last."""
     first = 0.0
     for j in range(1, order + 1):
-        size = scaled_size(K, at + j, at, fp, differential)
+        size = scaled_size(W, tolerances, K, at + j, at, fp, differential)
         # from rest, second differences are twice as large as first ones
         if j <= 2:
             if not size <= max(4.0 * first, 1e300 if j == 1 else 0.0):
@@ -111,15 +112,15 @@ def look_back(model, run, fp, numbers, t, h, state, at, stages, order):
     for i in range(size.ny):
         K[at, i] = x[i]
     to_differences(K, at, order, differential, size.ny)
-    return OK if fall(K, at, order, fp, differential) else NO_PAST
+    return OK if fall(W, size.at_sizes + TOLERANCES, K, at, order, fp, differential) else NO_PAST
 
 
 @leaf
-def compare(K, row, y, fp, differential, first):
+def compare(W, at, K, row, y, fp, differential, first):
     """Put y to a row of K; return by how much it differs from what stood there, in tolerances."""
     largest = 0.0
     for i in range(differential):
-        change = abs(y[i] - K[row, i]) / (fp[2 + i] + fp[0] * abs(y[i]))
+        change = abs(y[i] - K[row, i]) / (W[at + i] + fp[0] * abs(y[i]))
         if not change <= largest:
             largest = change
         K[row, i] = y[i]
@@ -147,7 +148,7 @@ def in_pieces(model, run, fp, numbers, t, h, state, stages, pieces):
         if status == OK:
             keep_point(K, stages + 1, xn, stages, given, differential)
             copy(K[stages + 1], xn, differential)
-            change = compare(K, stages + STAGES, xn, fp, differential, first)
+            change = compare(W, size.at_sizes + TOLERANCES, K, stages + STAGES, xn, fp, differential, first)
             if change <= ENOUGH or (change <= ROUNDED and change >= 0.1 * before):
                 return OK, pieces
             before, first = change, False

@@ -104,4 +104,4 @@ def step_doubled(model, run, W, r, at_step, y, halved, ends, h, fp):
     call_model(model, ENDS_SOLVE if ends else NEWTON_SOLVE, 0.0, W, real_at(size) + 1, W, r, W, at_step)
     if halved:
         halve(W, at_step, size.n_differential, ny)
-    return subtract_scaled(y, W, at_step, ny, 1.0, h, fp)
+    return subtract_scaled(size, y, W, at_step, ny, 1.0, h, fp)

@@ -45,6 +45,7 @@ from ..errors import OK, BadArgument
 from ..kernels.evaluate import evaluate
 from ..kernels.newton_operators import solve_real, times_by_y
 from ..kernels.signatures import ACCEPT, EQUATIONS, FINISH, Fn, call_model
+from ..kernels.sizes import TOLERANCES, raised
 from ..kernels.vectors import copy_row, move_on, take_slopes
 from ..model.call_by_name import refuses_unknown
 from ..native.marks import inner, kernel, leaf
@@ -74,7 +75,6 @@ from .radau_stages import (
     advance,
     arguments_at,
     radau_work,
-    raised,
     residuals_at,
     slope_of,
     solutions_at,
@@ -90,39 +90,40 @@ SOON, LATER, GAIN = 2.0, 10.0, 1.2
 
 
 @leaf
-def share_of_block(x, fp, stages, first, last):
+def share_of_block(x, W, at, fp, stages, first, last):
     """κ for the tolerance of a block of unknowns beside the largest of them: where atol rules, that is more than rtol."""
     largest, least = 0.0, 1e300
     for i in range(first, last):
-        largest, least = max(largest, abs(x[i])), min(least, fp[2 + i])
+        largest, least = max(largest, abs(x[i])), min(least, W[at + i])
     return share_of(fp[0] + least / largest, stages) if largest > 0.0 else 1.0
 
 
 @leaf
-def take_error(E, row, x, W, solved, h, stages, loosens, fp, nq, ny):
+def take_error(sizes, E, row, x, W, solved, h, stages, loosens, fp, nq, ny):
     """e itself into a row of K, and κ e as the error, index-raised unknowns times their power of h."""
-    share = share_of_block(x, fp, stages, 0, nq) if loosens else 1.0
+    at, rates = sizes.at_sizes + TOLERANCES, sizes.at_rates
+    share = share_of_block(x, W, at, fp, stages, 0, nq) if loosens else 1.0
     for i in range(ny):
         if i == nq and loosens:
-            share = share_of_block(x, fp, stages, nq, ny)
+            share = share_of_block(x, W, at, fp, stages, nq, ny)
         row[i] = -W[solved + i]
-        E[0, i] = share * row[i] * raised(h, fp[2 + ny + i])
+        E[0, i] = share * row[i] * raised(h, W[rates + i], fp[2 + i])
 
 
 @leaf
-def add_error(E, W, found, h, weight, fp, ny, n):
+def add_error(E, W, rates, found, h, weight, fp, n):
     """Add the part of stiffness for the first n unknowns."""
     for i in range(n):
-        E[0, i] -= weight * W[found + i] * raised(h, fp[2 + ny + i])
+        E[0, i] -= weight * W[found + i] * raised(h, W[rates + i], fp[2 + i])
 
 
 @leaf
-def size_left(W, found, x, fp, ny, n):
+def size_left(W, at, found, x, fp, n):
     """The largest of the first n components at `found` beside its tolerance, where they are not raised to an index above 1."""
     largest = 0.0
     for i in range(n):
-        if fp[2 + ny + i] == 0.0:
-            largest = max(largest, abs(W[found + i]) / (fp[2 + i] + fp[0] * abs(x[i])))
+        if fp[2 + i] == 0.0:
+            largest = max(largest, abs(W[found + i]) / (W[at + i] + fp[0] * abs(x[i])))
     return largest
 
 
@@ -140,22 +141,22 @@ def estimate(model, method, run, t, h, state, shift, stages):
     ny, at_r, at_y, solved = size.ny, residuals_at(size, most), arguments_at(size, most), solutions_at(size, most)
     run.residuals += 1
     solve_real(model, W, at_r, solved)
-    take_error(E, K[ERROR, :], x, W, solved, h, stages, not leaves_multipliers(size, method.sp), fp, size.nq, ny)
+    take_error(size, E, K[ERROR, :], x, W, solved, h, stages, not leaves_multipliers(size, method.sp), fp, size.nq, ny)
     for power in range(stages - 1):
         times_by_y(model, t, x, W, at_y + ny, shift, at_r, solved, at_r + ny, solved + ny)
         solve_real(model, W, at_r, solved)
         if power == 0:
-            controls_of(K).left = BY_STIFFNESS * size_left(W, solved, x, fp, ny, size.n_differential)
+            controls_of(K).left = BY_STIFFNESS * size_left(W, size.at_sizes + TOLERANCES, solved, x, fp, size.n_differential)
     # multipliers of a System follow from q and v, unless they are integrated, too
-    add_error(E, W, solved, h, stages / 3.0, fp, ny, size.n_differential if size.nv > 0 else ny)
+    add_error(E, W, size.at_rates, solved, h, stages / 3.0, fp, size.n_differential if size.nv > 0 else ny)
 
 
 @leaf
-def error_size(E, x, fp, ny):
+def error_size(E, x, W, at, fp, ny):
     """The largest component of the estimate beside its tolerance."""
     largest = 0.0
     for i in range(ny):
-        part = abs(E[0, i]) / (fp[2 + i] + fp[0] * abs(x[i]))
+        part = abs(E[0, i]) / (W[at + i] + fp[0] * abs(x[i]))
         if not part <= largest:
             largest = part
     return largest
@@ -183,7 +184,7 @@ def finish(model, method, run, t, h, state):
     x, xn, K, E, W = state.x, state.xn, state.K, state.E, state.W
     control = controls_of(K)
     ny, most, stages = size.ny, ip[HIGHEST], int(control.stages)
-    c, z, at_r, at_y = table_at(3 + 2 * ny, ip[LOWEST], stages), OLD_Z + most, residuals_at(size, most), arguments_at(size, most)
+    c, z, at_r, at_y = table_at(3 + ny, ip[LOWEST], stages), OLD_Z + most, residuals_at(size, most), arguments_at(size, most)
     slope_of(W, at_y + ny, K, z, fp, c + stages, stages, h, ny)
     shift = fp[c + 2 * stages + 3 * stages * stages] / h
     call_model(model, EQUATIONS, t, x, 0, W, at_y + ny, W, at_r)
@@ -194,7 +195,7 @@ def finish(model, method, run, t, h, state):
     # driven, as in y' = -λ (y - cos t) - sin t
     again = control.tried == 1.0 or control.h_old == 0.0
     control.tried = 1.0
-    if again and not error_size(E, x, fp, ny) < 1.0:
+    if again and not error_size(E, x, W, size.at_sizes + TOLERANCES, fp, ny) < 1.0:
         # once more from y0 + e, as in [HW96] Sec. IV.8: a start that misses the algebraic equations by more than
         # is allowed would otherwise be held against steps of any length
         step_aside(W, at_y, K[ERROR, :], x, ny)
@@ -262,7 +263,7 @@ def accept(model, method, run, h, state):
         control.equal += 1.0
         contraction = control.contraction if control.failed == 0.0 else max(control.contraction, CONTRACTION)
         may_add = control.equal > control.wait
-        chosen = next_stages(method.fp, 3 + 2 * ny, ip[LOWEST], most, stages, run.err, contraction, may_add)
+        chosen = next_stages(method.fp, 3 + ny, ip[LOWEST], most, stages, run.err, contraction, may_add)
         if chosen != stages and control.equal > SOON:
             control.wait = SOON if chosen > stages else LATER
             control.stages = chosen

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from ..errors import OK
 from ..kernels.signatures import DENSE, INTERPOLATE
+from ..kernels.sizes import TOLERANCES, raised
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import kernel, leaf
 from .radau_nodes import missed, omega, stage_weight, table_at
@@ -87,7 +88,7 @@ def add_curve(out, factor, theta, K, first, error, fp, c, stages, ny, n):
     """
     for j in range(stages):
         add(out, factor * stage_weight(fp, c, stages, j, theta), K[first + j], ny)
-    powers, e, weight = fp[2 + ny : 2 + 2 * ny], K[error], factor * missed(fp, c, stages, theta)
+    powers, e, weight = fp[2 : 2 + ny], K[error], factor * missed(fp, c, stages, theta)
     for i in range(n):
         if powers[i] == 0.0:
             out[i] += weight * e[i]
@@ -120,12 +121,12 @@ def divide(K, x, xn, fp, c, stages, old_c, old_stages, most, w, ny, n):
 
 
 @leaf
-def term_size(row, factor, x, xn, h, fp, ny):
+def term_size(sizes, W, row, factor, x, xn, h, fp, ny):
     """The largest component of factor times a row beside its tolerance, index-raised unknowns times powers of h."""
-    largest, rtol, atol, powers = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
+    largest, rtol, powers, at, rates = 0.0, fp[0], fp[2 : 2 + ny], sizes.at_sizes + TOLERANCES, sizes.at_rates
     for i in range(ny):
-        scale = atol[i] + rtol * max(abs(x[i]), abs(xn[i]))
-        part = abs(row[i] * factor) * abs(h) ** int(powers[i]) / scale
+        scale = W[at + i] + rtol * max(abs(x[i]), abs(xn[i]))
+        part = abs(row[i] * factor) * raised(h, W[rates + i], powers[i]) / scale
         if not part <= largest:
             largest = part
     return largest
@@ -144,12 +145,12 @@ def factor_of_term(fp, c, stages, old_c, old_stages, j, w):
 
 
 @leaf
-def choose_terms(K, x, xn, h, w, fp, c, stages, old_c, old_stages, most, ny):
+def choose_terms(sizes, W, K, x, xn, h, w, fp, c, stages, old_c, old_stages, most, ny):
     """How many terms are taken; how wrong the curve is then, in tolerances; by which power of that a step is set."""
     d, first, before, doubt = OLD_Z + 2 * most, 0.0, 0.0, 0.0
     for j in range(old_stages):
         factor = factor_of_term(fp, c, stages, old_c, old_stages, j, w)
-        size = term_size(K[d + j], factor, x, xn, h, fp, ny)
+        size = term_size(sizes, W, K[d + j], factor, x, xn, h, fp, ny)
         if j == 0:
             first = size
         elif not size <= before:
@@ -161,12 +162,12 @@ def choose_terms(K, x, xn, h, w, fp, c, stages, old_c, old_stages, most, ny):
 
 
 @leaf
-def change_size(K, q, x, xn, h, fp, ny, n):
+def change_size(W, at, K, q, x, xn, fp, ny, n):
     """The largest component of e - q e_old beside its tolerance, where ν e is taken."""
-    largest, rtol, atol, powers, e, old = 0.0, fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], K[ERROR, :], K[OLD_ERROR, :]
+    largest, rtol, powers, e, old = 0.0, fp[0], fp[2 : 2 + ny], K[ERROR, :], K[OLD_ERROR, :]
     for i in range(n):
         if powers[i] == 0.0:
-            largest = max(largest, abs(e[i] - q * old[i]) / (atol[i] + rtol * max(abs(x[i]), abs(xn[i]))))
+            largest = max(largest, abs(e[i] - q * old[i]) / (W[at + i] + rtol * max(abs(x[i]), abs(xn[i]))))
     return largest
 
 
@@ -183,12 +184,12 @@ def dense(model, method, run, t, h, state):
     terms, doubt, exponent = 0, control.left, 1.0 / (stages + 2.0)
     if control.h_old != 0.0:
         w = control.h_old / h
-        c, old_c = table_at(3 + 2 * ny, ip[LOWEST], stages), table_at(3 + 2 * ny, ip[LOWEST], old_stages)
+        c, old_c = table_at(3 + ny, ip[LOWEST], stages), table_at(3 + ny, ip[LOWEST], old_stages)
         divide(K, x, xn, fp, c, stages, old_c, old_stages, ip[HIGHEST], w, ny, n)
-        terms, doubt, exponent = choose_terms(K, x, xn, h, w, fp, c, stages, old_c, old_stages, ip[HIGHEST], ny)
+        terms, doubt, exponent = choose_terms(size, state.W, K, x, xn, h, w, fp, c, stages, old_c, old_stages, ip[HIGHEST], ny)
         left = control.left
         if old_stages == stages:
-            left += BY_CHANGE * change_size(K, w ** -(stages + 1), x, xn, h, fp, ny, n)
+            left += BY_CHANGE * change_size(state.W, size.at_sizes + TOLERANCES, K, w ** -(stages + 1), x, xn, fp, ny, n)
         if not left <= doubt:
             doubt, exponent = left, 1.0 / (stages + 2.0)
     # with fixed steps there is no tolerance that it could miss
@@ -204,12 +205,12 @@ def interpolate(model, method, theta, h, state, out):
     x, xn, K = state.x, state.xn, state.K
     control = controls_of(K)
     ny, n, stages, most = size.ny, min(size.n_differential, size.ny), int(control.stages), ip[HIGHEST]
-    c = table_at(3 + 2 * ny, ip[LOWEST], stages)
+    c = table_at(3 + ny, ip[LOWEST], stages)
     start_curve(x, xn, K[OLD_Z + most + stages - 1], rise(theta), ny, out)
     add_curve(out, 1.0, theta, K, OLD_Z + most, ERROR, fp, c, stages, ny, n)
     if control.terms > 0.0:
         factor, w, old_stages = omega(fp, c, stages, theta), control.h_old / h, int(control.old_stages)
-        old_c = table_at(3 + 2 * ny, ip[LOWEST], old_stages)
+        old_c = table_at(3 + ny, ip[LOWEST], old_stages)
         for j in range(int(control.terms)):
             add(out, factor, K[OLD_Z + 2 * most + j], ny)
             factor *= theta - old_node(fp, old_c, old_stages, j, w)

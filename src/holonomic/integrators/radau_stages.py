@@ -18,6 +18,7 @@ from ..errors import NO_CONVERGENCE, OK, SINGULAR
 from ..kernels.newton import AT_ROUNDING, ROUNDING, small, stalled
 from ..kernels.newton_operators import factor_systems, linearize, solve_pair, solve_real, vectors_at
 from ..kernels.signatures import ADVANCE, EQUATIONS, LINEARIZED, call_model, has_function
+from ..kernels.sizes import TOLERANCES, raised
 from ..native.marks import inner, kernel, leaf, part
 from .radau_dense import EARLY, HIGHEST, ITERATIONS, LOWEST, OLD_Z, controls_of
 from .radau_more import add_more, extrapolate_more, slope_more, to_eigenvectors_more
@@ -80,19 +81,11 @@ def weights_at(size, most):
 
 
 @leaf
-def raised(h, power):
-    """|h| to the power 0, 1 or 2, by which an unknown is raised above index 1."""
-    if power == 0.0:
-        return 1.0
-    return abs(h) if power == 1.0 else h * h
-
-
-@leaf
-def weigh(W, at, x, h, fp, ny):
-    """What a change of each unknown is multiplied by: powers of h over the tolerance."""
-    atol, powers, rtol = fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], fp[0]
+def weigh(sizes, W, at, x, h, fp, ny):
+    """What a change of each unknown is multiplied by: powers of the step over the tolerance."""
+    powers, rtol, tolerances, rates = fp[2 : 2 + ny], fp[0], sizes.at_sizes + TOLERANCES, sizes.at_rates
     for i in range(ny):
-        W[at + i] = raised(h, powers[i]) / (atol[i] + rtol * abs(x[i]))
+        W[at + i] = raised(h, W[rates + i], powers[i]) / (W[tolerances + i] + rtol * abs(x[i]))
 
 
 @leaf
@@ -281,14 +274,14 @@ def solve_stages(model, method, run, t, h, state, stages, old_stages):
     x, xn, K, W = state.x, state.xn, state.K, state.W
     control = controls_of(K)
     ny, differential, most = size.ny, size.nq + size.nv, ip[HIGHEST]
-    c, old_c = table_at(3 + 2 * ny, ip[LOWEST], stages), table_at(3 + 2 * ny, ip[LOWEST], old_stages)
+    c, old_c = table_at(3 + ny, ip[LOWEST], stages), table_at(3 + ny, ip[LOWEST], old_stages)
     z, at_r, at_y = OLD_Z + most, residuals_at(size, most), arguments_at(size, most)
     bound = fp[1]
-    if ip[EARLY] == 1 and fp[2 + ny + size.nq] == 0.0:  # of index 3 velocities count times h, and what is left of them adds up
+    if ip[EARLY] == 1 and fp[2 + size.nq] == 0.0:  # of index 3 velocities count times h, and what is left of them adds up
         bound = max(fp[1], BOUND)
     control.fresh = 0.0
     renews = ip[EARLY] == 1 and stages == 3 and has_function(model, LINEARIZED)
-    weigh(W, weights_at(size, most), x, h, fp, ny)
+    weigh(size, W, weights_at(size, most), x, h, fp, ny)
     for _ in range(2):
         start_stages(K, h, fp, c, stages, old_c, old_stages, most, differential, ny)
         if control.jacobian_good == 0.0:
@@ -325,7 +318,7 @@ def solve_stages(model, method, run, t, h, state, stages, old_stages):
                 break
             if iteration > first:
                 fall = fall_of(change, before)
-                if ip[EARLY] == 1 and stalled(change, fall, quickest, x, h, fp, size.nq, differential, ny):
+                if ip[EARLY] == 1 and stalled(size, W, change, fall, quickest, x, h, fp, size.nq, differential, ny):
                     converged = True
                     break
                 quickest = min(quickest, fall)
@@ -339,7 +332,7 @@ def solve_stages(model, method, run, t, h, state, stages, old_stages):
                 converged = True
                 break
             if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and small(
-                change, ROUNDING, x, h, fp, size.nq, differential, ny
+                size, W, change, ROUNDING, x, h, fp, size.nq, differential, ny
             ):
                 converged = True
                 break

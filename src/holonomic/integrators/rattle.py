@@ -42,6 +42,7 @@ from ..kernels.signatures import (
     call_model,
     has_function,
 )
+from ..kernels.sizes import TOLERANCES
 from ..kernels.vectors import copy, move_on
 from ..model.call_by_name import refuses_unknown
 from ..native.marks import inner, kernel, leaf
@@ -232,12 +233,12 @@ def substep(model, method, run, W, t, s, xn, places, at_a):
             step = W[at_step + i]
             xn[i] -= step
             xn[nq + i] -= step / s
-            change = max(change, abs(step) / (fp[2 + i] + fp[0] * abs(xn[i])))
+            change = max(change, abs(step) / (W[size.at_sizes + TOLERANCES + i] + fp[0] * abs(xn[i])))
         for k in range(nl):
             xn[nq + nv + k] += 2.0 * W[at_r + k] / (s * s)
         if not change <= 1e100:
             return NO_CONVERGENCE
-        enough = max(STALLED, ROUNDED * rounding(xn, s, fp, nq, nq + nv, ny))
+        enough = max(STALLED, ROUNDED * rounding(size, W, xn, s, fp, nq, nq + nv, ny))
         if change <= fp[1] or (change <= enough and change >= 0.3 * before):
             converged = True
             break
@@ -274,7 +275,7 @@ def advance(model, method, run, t, h, state):
     for k in range(ip[STEPS]):
         if status != OK:
             return status
-        share, reached = fp[3 + 2 * ny + k], fp[3 + 2 * ny + ip[STEPS] + k]
+        share, reached = fp[3 + ny + k], fp[3 + ny + ip[STEPS] + k]
         status = substep(model, method, run, W, t + reached * h, share * h, xn, places, at_a)
     return status
 

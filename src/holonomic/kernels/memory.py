@@ -35,6 +35,8 @@ RUN = Layout("Run", (
     ("ratio_v", REAL, "the same for v"),
     ("new_ratio_q", REAL, "the same for q in the step that is tried"),
     ("new_ratio_v", REAL, "the same for v"),
+    ("rounded", WHOLE, "accepted steps in which rounding leaves less of velocities than was asked for"),
+    ("known", REAL, "the largest share of velocities that rounding left unknown in them"),
     # pivot ratios and singular positions
     ("rho_least", REAL, "smallest pivot ratio of the run"),
     ("rho_most", REAL, "largest one"),
@@ -81,6 +83,7 @@ RUN = Layout("Run", (
     ("first_given", WHOLE, "1 where the first step is given"),
     ("order", WHOLE, "for which the first step is chosen"),
     ("at_lam", WHOLE, "place of λ in x, where it is an unknown and begins with what the field gives; -1: it does not"),
+    ("sized", WHOLE, "whether the sizes of the motion are known, see `sizes`"),
     ("remembers", WHOLE, "1 where the integrator keeps what it knows of steps before in K"),
     # what a method says
     ("last_stage", WHOLE, "row of K with the field at the end of the step"),
@@ -182,6 +185,9 @@ SIZE = Layout("Size", tuple((name, WHOLE, meaning) for name, meaning in (
     ("at_correction", "corrections"),
     ("at_multipliers", "intermediate multipliers"),
     ("at_state", "an intermediate state"),
+    ("at_sizes", "sizes of the motion and absolute tolerances, see `sizes`"),
+    ("at_rates", "rates of unknowns behind them; 0: none are asked for"),
+    ("raises_speeds", "1 where velocities count for what they move positions by, as with index 3"),
     ("at_newton", "what Newton's method works with: see `newton_operators`"),
     ("n_linear", "numbers of the linearized equations there"),
     ("n_factors", "of real factors behind them"),

@@ -18,6 +18,7 @@ import numpy as np
 from ..native.marks import inner, leaf
 from .linalg import lu_factor, lu_solve
 from .newton_operators import solve_real, vectors_at
+from .sizes import TOLERANCES, raised
 from .vectors import EPS
 
 # vectors behind the factors, in units of ny; pivots are those of least squares
@@ -54,62 +55,63 @@ def newton_step_scaled(model, run, W, y, damping, h, fp):
     ny, v = model.size.ny, vectors_at(model.size, 0)
     at_step = v + AT_STEP * ny
     solve_real(model, W, v + AT_R * ny, at_step)
-    return subtract_scaled(y, W, at_step, ny, damping, h, fp)
+    return subtract_scaled(model.size, y, W, at_step, ny, damping, h, fp)
 
 
 @leaf
-def subtract_scaled(y, W, at_step, ny, damping, h, fp):
+def subtract_scaled(sizes, y, W, at_step, ny, damping, h, fp):
     """y -= damping step; return the size of the change in the error norm.
 
-    fp holds rtol, the stopping bound, atol and the powers of h, the last two for every unknown.
+    fp holds rtol, the stopping bound and, for every unknown, its power of the step.
     """
-    steps, atol, powers = W[at_step : at_step + ny], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny]
-    rtol, size, largest = fp[0], abs(h), 0.0
+    steps, powers, at, at_rates = W[at_step : at_step + ny], fp[2 : 2 + ny], sizes.at_sizes + TOLERANCES, sizes.at_rates
+    rtol, largest = fp[0], 0.0
     for i in range(ny):
         step = damping * steps[i]
-        scale = atol[i] + rtol * abs(y[i])
+        scale = W[at + i] + rtol * abs(y[i])
         y[i] -= step
-        change = abs(step) * size ** int(powers[i]) / scale
+        change = abs(step) * raised(h, W[at_rates + i], powers[i]) / scale
         if not change <= largest:
             largest = change
     return largest
 
 
 @leaf
-def rounding(y, h, fp, nq, differential, ny):
+def rounding(sizes, W, y, h, fp, nq, differential, ny):
     """What rounding of the unknowns can make of a change, in the error norm.
 
     Positions are known to ε times the largest; velocities of index 3 are their differences over h, multipliers of index 2
     and 3 differences of velocities, so that times their power of h they carry the same.
     """
-    rtol, atol, powers, size = fp[0], fp[2 : 2 + ny], fp[2 + ny : 2 + 2 * ny], abs(h)
+    rtol, powers, at, at_rates, size = fp[0], fp[2 : 2 + ny], sizes.at_sizes + TOLERANCES, sizes.at_rates, abs(h)
     worst, carried, first = 0.0, 0.0, 0
     for block in range(3):
         last = nq if block == 0 else (differential if block == 1 else ny)
-        largest, raised = 0.0, False
+        largest, carries = 0.0, False
         for i in range(first, last):
             largest = max(largest, abs(y[i]) * size ** int(powers[i]))
-            raised = raised or powers[i] > 0.0
-        level = EPS * largest + (carried if raised else 0.0)
+            carries = carries or powers[i] > 0.0
+        level = EPS * largest + (carried if carries else 0.0)
         for i in range(first, last):
-            worst = max(worst, level / (atol[i] + rtol * abs(y[i])))
+            by_rate = raised(h, W[at_rates + i], powers[i]) / size ** int(powers[i])
+            worst = max(worst, level * by_rate / (W[at + i] + rtol * abs(y[i])))
         if last > first:
             carried, first = level, last
     return worst
 
 
 @leaf
-def small(change, limit, y, h, fp, nq, differential, ny):
+def small(sizes, W, change, limit, y, h, fp, nq, differential, ny):
     """Whether a change that no longer falls may be rounding, in a fixed step."""
-    return change <= limit or change <= ROUNDED * rounding(y, h, fp, nq, differential, ny)
+    return change <= limit or change <= ROUNDED * rounding(sizes, W, y, h, fp, nq, differential, ny)
 
 
 @leaf
-def stalled(change, fall, quickest, y, h, fp, nq, differential, ny):
+def stalled(sizes, W, change, fall, quickest, y, h, fp, nq, differential, ny):
     """Whether changes have come to rounding: they fell quickly before, or are no larger than that can be."""
     if not (fall > STALLED and change <= SMALL):
         return False
-    return quickest <= QUICK or change <= ROUNDED * rounding(y, h, fp, nq, differential, ny)
+    return quickest <= QUICK or change <= ROUNDED * rounding(sizes, W, y, h, fp, nq, differential, ny)
 
 
 @leaf
@@ -141,7 +143,7 @@ def factor_least_squares(run, W, at, ny, nr, first_algebraic, alpha, weight_y):
 
 
 @leaf
-def least_squares_step(run, W, at, ny, nr, first_algebraic, y, h, fp):
+def least_squares_step(sizes, run, W, at, ny, nr, first_algebraic, y, h, fp):
     """y += Δ; return the size of the change in the error norm."""
     run.residuals += 1
     nk = ny + nr - first_algebraic
@@ -159,4 +161,4 @@ def least_squares_step(run, W, at, ny, nr, first_algebraic, y, h, fp):
     for k in range(nk - ny):
         right[ny + k] = R[first_algebraic + k]
     lu_solve(J, pivots, right)
-    return subtract_scaled(y, W, vectors + AT_STEP * stride, ny, 1.0, h, fp)
+    return subtract_scaled(sizes, y, W, vectors + AT_STEP * stride, ny, 1.0, h, fp)

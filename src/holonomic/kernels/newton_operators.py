@@ -300,8 +300,8 @@ def times_rows(W, at, at_x, at_out, ny):
 
 @leaf
 def scale_columns(columns, h, fp, ny):
-    """By what unknowns are divided: their powers of h, which begin at 2 + ny in fp."""
-    size, powers = abs(h), fp[2 + ny : 2 + 2 * ny]
+    """By what unknowns are divided: their powers of h, which begin at 2 in fp."""
+    size, powers = abs(h), fp[2 : 2 + ny]
     for j in range(ny):
         columns[j] = size ** -int(powers[j])
 

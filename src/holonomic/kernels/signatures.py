@@ -161,8 +161,8 @@ class Inside(NamedTuple):
 class Scale(NamedTuple):
     """How errors are measured."""
 
-    atol: Any  # by unknown
-    turns: Any  # 1 for coordinates that count turns
+    atol: Any  # by unknown; below zero: minus the share of the size of its kind
+    kinds: Any  # of unknowns, see `sizes`
 
 
 class Passing(NamedTuple):

@@ -6,15 +6,18 @@ import math
 
 from ..native.marks import leaf
 from ..native.types import f8, i8, ints, mat, vec
+from .sizes import LENGTHS, SPEED, SPEEDS, SPIN, SPINS, TOLERANCES, TURNS, rounding_of_speeds
 
 
 @leaf
-def error_norm(E: mat, x: vec, xn: vec, atol: vec, rtol: f8, turns: ints, nq: i8, nx: i8):
+def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h: f8, nq: i8, nx: i8):
     """Scaled size of one error vector: RMS over q and over v separately, the larger counts.
 
-    Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|).
+    Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|). Velocities count for
+    no less than rounding leaves of positions in this step.
     """
-    worst = 0.0
+    worst, tolerances = 0.0, at + TOLERANCES
+    line, arc = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
     for block in range(2):
         first, last = (0, nq) if block == 0 else (nq, nx)
         if last == first:
@@ -22,9 +25,14 @@ def error_norm(E: mat, x: vec, xn: vec, atol: vec, rtol: f8, turns: ints, nq: i8
         total = 0.0
         for i in range(first, last):
             size = max(abs(x[i]), abs(xn[i]))
-            if turns[i] != 0:
+            if kinds[i] == TURNS:
                 size = max(1.0, abs(xn[i] - x[i]))
-            part = E[0, i] / (atol[i] + rtol * size)
+            scale = W[tolerances + i] + rtol * size
+            if kinds[i] == SPEED:
+                scale = max(scale, line)
+            elif kinds[i] == SPIN:
+                scale = max(scale, arc)
+            part = E[0, i] / scale
             total += part * part
         value = math.sqrt(total / (last - first))
         if value > worst or value != value:  # NaN wins
@@ -33,14 +41,19 @@ def error_norm(E: mat, x: vec, xn: vec, atol: vec, rtol: f8, turns: ints, nq: i8
 
 
 @leaf
-def largest_errors(E: mat, x: vec, xn: vec, atol: vec, rtol: f8, turns: ints, begin: i8, end: i8):
+def largest_errors(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h: f8, begin: i8, end: i8):
     """Largest scaled component of each of two error vectors, among those from `begin` to `end`; scales as above."""
-    first, second = 0.0, 0.0
+    first, second, tolerances = 0.0, 0.0, at + TOLERANCES
+    line, arc = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
     for i in range(begin, end):
         size = max(abs(x[i]), abs(xn[i]))
-        if turns[i] != 0:
+        if kinds[i] == TURNS:
             size = max(1.0, abs(xn[i] - x[i]))
-        scale = atol[i] + rtol * size
+        scale = W[tolerances + i] + rtol * size
+        if kinds[i] == SPEED:
+            scale = max(scale, line)
+        elif kinds[i] == SPIN:
+            scale = max(scale, arc)
         one, other = abs(E[0, i]) / scale, abs(E[1, i]) / scale
         if one > first or one != one:  # NaN wins
             first = one
@@ -123,26 +136,29 @@ def stiffness(h: f8, K: mat, last: i8, xn: vec, xs: vec, n: i8):
 
 # [HNW93] has 100: a start at rest, where the trial length follows from atol alone, then takes three more steps.
 LEAP = 1e4
+SHORT = 1e-4  # the first step where hardly anything moves, in times of 1/pace
 
 
 @leaf
-def first_step(x: vec, f: vec, f1: vec, order: i8, atol: vec, rtol: f8, direction: f8, h_most: f8, n: i8, stage: i8):
-    """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4)."""
+def first_step(
+    x: vec, f: vec, f1: vec, order: i8, W: vec, at: i8, rtol: f8, pace: f8, direction: f8, h_most: f8, n: i8, stage: i8
+):
+    """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4); in times of 1/pace."""
     size, slope = 0.0, 0.0
     for i in range(n):
-        scale = atol[i] + rtol * abs(x[i])
+        scale = W[at + i] + rtol * abs(x[i])
         size += (x[i] / scale) ** 2
         slope += (f[i] / scale) ** 2
     size, slope = math.sqrt(size / n), math.sqrt(slope / n)
-    h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
+    h = max(0.01 * size / slope, 1e-4 / pace) if size >= 1e-5 and slope >= 1e-5 * pace else SHORT / pace
     h = min(h, h_most)
     if stage == 0:
         return direction * h
     curve = 0.0
     for i in range(n):
-        scale = atol[i] + rtol * abs(x[i])
+        scale = W[at + i] + rtol * abs(x[i])
         curve += ((f1[i] - f[i]) / scale) ** 2
     curve = math.sqrt(curve / n) / h
-    most = max(slope, curve)
-    grown = max(1e-6, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / (order + 1))
+    most = max(slope / pace, curve / (pace * pace))
+    grown = max(SHORT / pace, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / (order + 1)) / pace
     return direction * min(LEAP * h, grown, h_most)

@@ -6,6 +6,7 @@ from ..errors import MOVED_START, NOT_FINITE, OK, PULL_FAILED
 from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
+from ..kernels.sizes import TOLERANCES
 from ..kernels.step_control import (
     error_norm,
     joined_error,
@@ -36,11 +37,11 @@ def larger(a: f8, b: f8):
 
 
 @leaf
-def worst_component(E, x, xn, atol, rtol, n):
+def worst_component(E, x, xn, W, at_sizes, rtol, n):
     """Index of the component with the largest scaled error."""
     worst, at = -1.0, 0
     for i in range(n):
-        value = abs(E[0, i]) / (atol[i] + rtol * max(abs(x[i]), abs(xn[i])))
+        value = abs(E[0, i]) / (W[at_sizes + TOLERANCES + i] + rtol * max(abs(x[i]), abs(xn[i])))
         if value > worst:
             worst, at = value, i
     return at
@@ -52,22 +53,21 @@ def error_in_two_parts(slots, model, method, run, h, loop):
     size = model.size
     sp = method.sp
     x, xn, E, W = loop.state.x, loop.state.xn, loop.state.E, loop.state.W
-    atol, turns = loop.scale.atol, loop.scale.turns
-    nq, nx = size.nq, size.nx
+    kinds, at, nq, nx = loop.scale.kinds, size.at_sizes, size.nq, size.nx
     shorter = 0.0
     if run.h_before != 0.0:
         shorter = min(1.0, h / run.h_before) ** 2  # e5/e3 is O(h²)
-    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, 0, nq)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, 0, nq)
     worst = joined_error(five, three, shorter * run.ratio_q)
     run.new_ratio_q = ratio_to_keep(five, three)
-    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, nq, nx)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, nq, nx)
     worst = larger(worst, joined_error(five, three, shorter * run.ratio_v))
     run.new_ratio_v = ratio_to_keep(five, three)
     for k in range(2):
         call_tangent(slots, model, sp, E, k, W)
-    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, 0, nq)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, 0, nq)
     worst = larger(worst, joined_error(five, three, 0.0))
-    five, three = largest_errors(E, x, xn, atol, run.rtol, turns, nq, nx)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, nq, nx)
     return larger(worst, joined_error(five, three, 0.0))
 
 
@@ -110,7 +110,7 @@ def attempt(slots, model, method, run, loop):
     size = model.size
     sp = method.sp
     x, xn, xs, E, W = loop.state.x, loop.state.xn, loop.state.xs, loop.state.E, loop.state.W
-    atol, turns = loop.scale.atol, loop.scale.turns
+    kinds, at, nq, nx = loop.scale.kinds, size.at_sizes, size.nq, size.nx
     t, h = run.t, run.h_tried
     status = call_advance(slots, model, method, run, t, h, loop.state)
     if status != OK:
@@ -132,9 +132,9 @@ def attempt(slots, model, method, run, loop):
     if size.n_errors > 1:
         run.err = error_in_two_parts(slots, model, method, run, h, loop)
     elif size.n_errors > 0:
-        whole = error_norm(E, x, xn, atol, run.rtol, turns, size.nq, size.nx)
+        whole = error_norm(E, x, xn, W, at, run.rtol, kinds, h, nq, nx)
         call_tangent(slots, model, sp, E, 0, W)
-        run.err = max(error_norm(E, x, xn, atol, run.rtol, turns, size.nq, size.nx), SHARE * whole)
+        run.err = max(error_norm(E, x, xn, W, at, run.rtol, kinds, h, nq, nx), SHARE * whole)
     else:
         run.err = 0.0
     return OK

@@ -23,6 +23,7 @@ from ..kernels.signatures import (
     call_function,
     call_model,
 )
+from ..kernels.sizes import OFTEN
 from ..kernels.sliding import nothing_watched
 from ..kernels.vectors import write_row
 from ..native.marks import entry, inner, leaf
@@ -57,9 +58,10 @@ HANDED_OVER = 104  # the automatic choice has to look at it, and perhaps to chan
 HALTED = 105  # Ctrl-C came before its end
 SLICE = 50  # steps between two looks for Ctrl-C: of 20 ms each a second, of 1 µs each without measurable cost
 # what is noted of a member, in the first columns: since when it is stiff (NaN: it is not), and the smallest pivot ratio,
-# the largest one, time and step of the smallest; the first event whose function was given up, and when (NaN: none was); state
-# and slope at the smallest ratio follow where there is room
-STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, LEFT_EVENT, LEFT_AT, NOTED = 0, 1, 2, 3, 4, 5, 6, 7
+# the largest one, time and step of the smallest; the first event whose function was given up, and when (NaN: none was); what
+# rounding left unknown of velocities, where that was more than asked for in many steps (NaN: it was not); state and slope at the
+# smallest ratio follow where there is room
+STIFF_SINCE, LEAST, MOST_RATIO, AT_LEAST, STEP_LEAST, LEFT_EVENT, LEFT_AT, UNKNOWN, NOTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 UNCLEAR_RATE = 1e-14  # of the sum of sizes: a derivative below this may be rounding
 
 
@@ -375,6 +377,7 @@ def note_events(m: i8, ev_f: mat, nev: i8, notes: mat):
 def note(m, run, K, notes, nz):
     """Write down what may have to be told of member m."""
     notes[m, STIFF_SINCE] = run.t_stiff if run.is_stiff != 0 else math.nan
+    notes[m, UNKNOWN] = run.known if OFTEN * run.rounded > run.accepted else math.nan
     if notes.shape[1] > NOTED:
         notes[m, LEAST] = run.rho_least
         notes[m, MOST_RATIO] = run.rho_most

@@ -70,11 +70,11 @@ def run_compiled(given, opened, stages):
     Return a status: that of the beginning where it is not OK, that of the step loop where it is asked for; ASIDE where a start is
     not plain, so that somebody has to look at it closer.
     """
-    (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, turns, path, kept, tight, nodes, t, rows, k, dense, save_t,
+    (fns, size, data, run, x, xn, xs, K, E, W, xe, ke, atol, kinds, path, kept, tight, nodes, t, rows, k, dense, save_t,
      slots, ip, fp, sp, marks, values, rates, theta, found, event_t, index, event_x, event_k) = given  # fmt: skip
     opening, plain, F, r, seen, spare = opened
     model, record = Model(fns, size, data), Record(t, rows, k, dense, save_t)
-    loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, turns), Passing(path, kept, tight, nodes))
+    loop = Loop(State(x, xn, xs, K, E, W), Inside(xe, ke), Scale(atol, kinds), Passing(path, kept, tight, nodes))
     if stages & CHECK and not is_consistent(opening, plain, size, run, x, data, F, r, seen):
         return ASIDE
     if stages & KEEP:

@@ -113,7 +113,7 @@ def judge_error(model, run, loop):
     if not err <= 1.0:
         reject(run, h, err)
         if collapsed(run):
-            run.err = worst_component(state.E, state.x, state.xn, loop.scale.atol, run.rtol, size.nx)
+            run.err = worst_component(state.E, state.x, state.xn, state.W, size.at_sizes, run.rtol, size.nx)
             return False, STEP_COLLAPSED
         return False, OK
     return True, OK

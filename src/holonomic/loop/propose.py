@@ -98,4 +98,6 @@ def choose_length(run, left, save_t):
                 if run.saved < save_t.shape[0] and save_t[run.saved] - t == h:
                     landing = h
         run.landing = landing
+    if run.fixed == 0 and run.reaches_stop == 0 and run.landing == 0.0:
+        h = (t + h) - t  # as long as the time that passes; at t = 1e9 that is 1e-7 apart
     run.h_tried = h

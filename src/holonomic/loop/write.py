@@ -6,6 +6,7 @@ from ..errors import EVENT, MORE, OK
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING
 from ..kernels.signatures import call_accept
+from ..kernels.sizes import grow_sizes
 from ..kernels.vectors import write_row
 from ..native.marks import inner, part
 from .attempt import refuse
@@ -29,7 +30,7 @@ def write(slots, model, method, run, loop, record):
         status = write_saved(slots, model, method, run, loop, record)
         if status != OK or run.phase == STEPPING:
             return status
-    return accept(slots, model, method, run, loop.state)
+    return accept(slots, model, method, run, loop)
 
 
 @inner
@@ -92,9 +93,11 @@ def write_saved(slots, model, method, run, loop, record):
 
 
 @part
-def accept(slots, model, method, run, state):
+def accept(slots, model, method, run, loop):
     """Make the end of the step the beginning of the next one; EVENT where it was taken to end on one."""
-    call_accept(slots, model, method, run, run.h_used, state)
+    if run.fixed == 0 or model.size.at_rates != 0:
+        grow_sizes(model, run, loop.state, loop.scale)
+    call_accept(slots, model, method, run, run.h_used, loop.state)
     if model.size.n_switches > 0 and run.lenient != 0:
         be_strict(model, run)
     if run.steers != 0 and (run.reaches_stop == 0 or abs(run.steered_h) > abs(run.h)):

@@ -116,6 +116,16 @@ def positive(value, name: str, infinite: str | None = None) -> float:
     return number
 
 
+def not_negative(value, name: str, infinite: str) -> float:
+    """Return a number that is zero or more; `infinite` says why it may not be infinite."""
+    number = value if type(value) is float else as_number(value)
+    if not number >= 0:
+        raise BadArgument(f"{name}={value!r} must be a positive number, or 0.")
+    if number == np.inf:
+        raise BadArgument(f"{name}={value!r} must be finite: {infinite}")
+    return number
+
+
 def refuse_matrix(shape: tuple[int, ...], role: str) -> None:
     """Refuse rows that come as a matrix: the order of its entries is anybody's guess."""
     if sum(length > 1 for length in shape) > 1:

@@ -129,8 +129,9 @@ class ModelBase:
         self.ns, self.nw = extras.ns, extras.nw
         self.nc = self.nq - len(extras)
         self.places = param_slices({} if system.params is None else system.params)
-        self.coordinates, self.turns = coordinate_names(system, self.nc)
-        self.turns = np.append(self.turns, np.zeros(len(extras), dtype=bool))
+        self.coordinates, self.coordinate_kinds = coordinate_names(system, self.nc)
+        angles = [kind == "angle" for kind in self.coordinate_kinds]
+        self.turns = np.array(angles + [False] * len(extras), dtype=bool)
         self.has_potential = system.potential is not None
         self.choices: dict[Any, Any] = {}  # what was asked for -> the choice that it amounts to
         self.plans: dict[Any, Any] = {}  # those that were made with this model

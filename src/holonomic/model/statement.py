@@ -67,11 +67,11 @@ def row_names(function, count: int) -> Sequence[Any]:
     return range(count) if named is None else named
 
 
-def coordinate_names(system, n: int) -> tuple[Sequence[str], np.ndarray]:
-    """Return the names of n coordinates, and which of them count turns."""
+def coordinate_names(system, n: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the names of n coordinates, and their kinds."""
     given = system.coordinates
     if isinstance(given, KindsInOrder):
-        return given.names, given.turns()
+        return given.names, given.kinds * (len(given.names) // len(given.kinds))
     order = system.order if system.letter == "x" else 1  # the state of a Dae holds the derivatives of its coordinates, too
     n //= order
     letter = system.letter
@@ -83,7 +83,7 @@ def coordinate_names(system, n: int) -> tuple[Sequence[str], np.ndarray]:
     if len(set(names)) < n:
         twice = next(name for name in names if names.count(name) > 1)
         raise BadArgument(f"coordinates= has the name {twice!r} twice; every coordinate needs its own.")
-    kinds = given.values() if isinstance(given, Mapping) else [""] * n
+    kinds = list(given.values()) if isinstance(given, Mapping) else [""] * n
     known = [kind is None or (isinstance(kind, str) and kind in KINDS) for kind in kinds]
     odd = [(name, kind) for name, kind, one in zip(names, kinds, known, strict=True) if not one]
     if odd:
@@ -92,7 +92,7 @@ def coordinate_names(system, n: int) -> tuple[Sequence[str], np.ndarray]:
             '"angle" marks one that counts turns.'
         )
     names += ["d" * level + name for level in range(1, order) for name in names]
-    return names, np.array([kind == "angle" for kind in kinds] + [False] * (len(names) - n), dtype=bool)
+    return names, [kind or "" for kind in kinds] + [""] * (len(names) - n)
 
 
 def system_text(stated) -> str:

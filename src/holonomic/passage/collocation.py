@@ -12,6 +12,7 @@ from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import call_pull
+from ..kernels.sizes import TOLERANCES
 from ..kernels.step_control import error_norm
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat, vec
@@ -54,7 +55,7 @@ def is_velocity(path: mat, nq: i8, nv: i8):
 
 
 @leaf
-def note_sizes(path: mat, r: i8, atol: vec, rtol: f8, size: i8):
+def note_sizes(path: mat, r: i8, W: vec, tolerances: i8, rtol: f8, size: i8):
     """What a change of each component is measured by; return the noise of the largest."""
     largest = 0.0
     for k in range(size):
@@ -65,7 +66,7 @@ def note_sizes(path: mat, r: i8, atol: vec, rtol: f8, size: i8):
         largest = max(largest, most)
     noise = NOISE * (1.0 + largest)
     for k in range(size):
-        path[ROOM, k] = max(atol[k] + rtol * path[ROOM, k], noise)
+        path[ROOM, k] = max(W[tolerances + k] + rtol * path[ROOM, k], noise)
     return noise
 
 
@@ -133,10 +134,9 @@ def collocate(slots, model, run, loop, r):
     size = model.size
     x, W = loop.state.x, loop.state.W
     xe, ke = loop.inside.x, loop.inside.K
-    atol, turns = loop.scale.atol, loop.scale.turns
     path, tight = loop.passing.path, loop.passing.sp
     nq, nv, nz = size.nq, size.nv, size.nq + size.nv
-    noise = note_sizes(path, r, atol, run.rtol, nz)
+    noise = note_sizes(path, r, W, size.at_sizes + TOLERANCES, run.rtol, nz)
     plain = size.nc == nv and is_velocity(path, nq, nv)
     before, converged = math.inf, False
     for sweep in range(SWEEPS):
@@ -165,7 +165,8 @@ def collocate(slots, model, run, loop, r):
     finish_series(path, r, nz)
     left_out(path, r, noise, nz, ke)
     copy_from(path, AT + LEAST + r - 1, xe, nz)
-    return OK if error_norm(ke, x, xe, atol, run.rtol, turns, nq, nz) <= 1.0 else NO_PATH
+    err = error_norm(ke, x, xe, W, size.at_sizes, run.rtol, loop.scale.kinds, path[NUMBERS, LENGTH], nq, nz)
+    return OK if err <= 1.0 else NO_PATH
 
 
 @leaf

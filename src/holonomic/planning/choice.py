@@ -13,7 +13,7 @@ from ..integrators.base import Integrator
 from ..integrators.radau import Radau
 from ..integrators.runge_kutta import DOP853
 from ..stabilizations.base import Stabilization, Unstabilized
-from ..stabilizations.projection import Projection
+from ..stabilizations.projection import Projection, between_ends
 
 # What is left of the tolerances for steps of an explicit method that we choose. The error of a run is a sum of many, and by chance
 # larger or smaller than rtol suggests: over 85 systems and 25 tolerances each it scattered by a factor of 2, whatever the
@@ -22,6 +22,7 @@ from ..stabilizations.projection import Projection
 RESERVE = 0.5
 # what is chosen where nothing else is asked for, and what `stabilization=None` means
 FORMULATION, EXPLICIT, IMPLICIT, STABILIZATION, WITHOUT = Index1, DOP853, Radau, Projection, Unstabilized
+OF_SIZE = 1e-3  # absolute tolerances that are not given are this share of rtol, times the size of the motion: see `kernels.sizes`
 FLOOR = 1e-12  # rtol below which rounding leaves nothing to gain by it
 
 
@@ -34,7 +35,7 @@ class Choice:
     stabilization: Stabilization
     step: float | None
     rtol: float
-    atol: Any  # number, or tuple of numbers per state component
+    atol: Any  # number, or tuple of numbers per state component; None, or below zero: a share of the size of the motion
     constraint_tol: float
     chosen: tuple[str, ...]  # which of the three the user named himself
     share: float = 1.0  # of rtol and atol, to which steps are controlled
@@ -46,14 +47,31 @@ class Choice:
         return "integrator" not in self.chosen and not self.integrator.implicit and self.step is None
 
     @property
+    def held_at_ends(self) -> tuple[str, ...]:
+        """Levels of the constraints that steps hold at their ends without a stabilization, but not in between."""
+        f, i = self.formulation, self.integrator
+        if self.stabilization.acts != "none" or i.takes != "residual" or f.integrates_multipliers:
+            return ()
+        if f.index == 3:
+            return ("position", "velocity") if i.keeps_velocities else ("position",)
+        return tuple(f.keeps) if {"position", "velocity"} <= set(f.keeps) and i.keeps_at_end else ()
+
+    def between_ends(self, hopeless: float):
+        """What brings states inside a step to these levels; None where nothing is to."""
+        return between_ends(self.held_at_ends, self.constraint_tol, hopeless) if self.held_at_ends else None
+
+    @property
     def kept_rtol(self) -> float:
         """Relative tolerance of a step."""
         return max(self.share * self.rtol, min(self.rtol, FLOOR))
 
     @property
     def kept_atol(self):
-        """Absolute tolerance of a step: a number, or a tuple of numbers per state component."""
-        return tuple(self.share * value for value in self.atol) if isinstance(self.atol, tuple) else self.share * self.atol
+        """Absolute tolerance of a step: a number, or a tuple of numbers per state component; below zero: minus a share of sizes."""
+        usual = -OF_SIZE * self.kept_rtol
+        if isinstance(self.atol, tuple):
+            return tuple(usual if value < 0.0 else self.share * value for value in self.atol)
+        return usual if self.atol is None else self.share * self.atol
 
     def __hash__(self) -> int:
         """Computed once: every call of simulate() looks its plan up."""

@@ -7,6 +7,7 @@ once and used for many.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..errors import NEED_PASSAGE, NEED_REFINED, NEED_SWITCHES, NEED_TERMS, BadArgument, IncompatibleMethods
 from ..formulations.base import Block
+from ..kernels import sizes
 from ..kernels.evaluate import evaluate_carefully, judge_field
 from ..kernels.memory import SIZE
 from ..kernels.newton import least_squares_work
@@ -28,6 +30,7 @@ from ..kernels.signatures import (
     Model,
     Slot,
 )
+from ..kernels.sizes import LENGTH, MULTIPLIER, NONE, OWN, SPEED, SPIN, TURNS, UNIT
 from ..kernels.sliding import along_work
 from ..loop.event_bounds import curve_work
 from ..model.call_by_name import FULL, wanted
@@ -36,7 +39,7 @@ from ..model.dae import Dae
 from ..model.extra_states import allowed
 from ..passage.alarm import ask_for_passage
 from ..passage.branch_gap import room_of_misses
-from .choice import Choice
+from .choice import OF_SIZE, Choice
 from .fit import check_fit
 from .offered import along_multipliers, check_offered, check_traced, metric_of
 from .words import in_short, methods
@@ -44,6 +47,8 @@ from .words import in_short, methods
 # what a kernel asks for by its status
 MISSING = {NEED_REFINED: Fn.REFINED, NEED_TERMS: Fn.TERMS, NEED_SWITCHES: Fn.EVENTS, NEED_PASSAGE: Slot.PASSAGE}
 # tolerance of Newton's method where steps are fixed; it goes on to 1e-5 of it
+OF_COORDINATES = {"angle": TURNS, "quaternion": UNIT}
+ENDLESS = 1e200  # the tolerance of what does not count; products of pairs of doubles have no infinity
 TIGHT = {"double": 1e-10, "double-double": 1e-25}
 
 
@@ -75,7 +80,11 @@ class Plan:
         self.watches = len(self.events) > 0 or any(not switch.sleeps for switch in self.switches)  # from the start
         hopeless = np.inf if choice.step is not None else max(1e4 * choice.kept_rtol, 1e-8)
         own, mass_at = along_multipliers(choice, model)
-        self.stabilization = own.lower(choice.constraint_tol, hopeless).measured(model.turns)
+        lowered = own.lower(choice.constraint_tol, hopeless)
+        inside = choice.between_ends(hopeless) if not model.is_ode and model.n_lam else None
+        if inside is not None and (model.dense or not model.lacks(inside.needs, choice.formulation)):
+            lowered = inside
+        self.stabilization = lowered.measured(model.turns)
         check_traced(choice, self.stabilization, model)
         if not model.dense:
             check_offered(choice, self.integrator, self.stabilization, mass_at, self.events, model)
@@ -138,35 +147,59 @@ class Plan:
         return each, self._n_algebraic
 
     def _scales(self) -> np.ndarray:
-        """rtol, Newton's bound, atol and the powers of h for every unknown, and how well constraints are to hold."""
-        rtol, atol = self.choice.kept_rtol, self.atol
+        """rtol, Newton's bound, the powers of h for every unknown, and how well constraints are to hold."""
+        rtol = self.choice.kept_rtol
         bound = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         if self.choice.step is not None:  # there is no error to compare with: as far as rounding lets it
             rtol, bound = min(rtol, TIGHT[self.choice.precision]), 1e-5
-            atol = 0.1 * atol
+        keeps = self.variant.formulation is not None and self.variant.formulation.keeps
+        return np.concatenate([[rtol, bound], self.powers, [self.choice.constraint_tol if keeps else np.inf]])
+
+    @cached_property
+    def powers(self) -> np.ndarray:
+        """By how much every unknown is raised above index 1."""
         powers = np.concatenate([np.full(block.size, block.power) for block in self.blocks])
-        if isinstance(self.model.system, Dae):  # x^(j) is of an index m - j below that of y
-            m, index = self.model.order, self.variant.formulation.index
+        if self.variant.formulation is not None and isinstance(self.model.system, Dae):  # x^(j): index m - j below y
+            m, index = self.model.order, self.choice.formulation.index
             powers[: self.model.nq] = np.repeat([max(0, index - 1 - m + j) for j in range(m)], self.model.nq // m)
         if len(self.model.extras):  # states that follow λ lose one power less than it, algebraic variables what v loses
             nc, ns, nq = self.model.nc, self.model.ns, self.model.nq
             lam = max((block.power for block in self.blocks if block.name == "lam"), default=0)
             powers[nc : nc + ns] = max(0, lam - 1)
             powers[nc + ns : nq] = self.blocks[1].power
-        keeps = self.variant.formulation is not None and self.variant.formulation.keeps
-        return np.concatenate([[rtol, bound], atol, powers, [self.choice.constraint_tol if keeps else np.inf]])
+        return powers
 
     @cached_property
     def atol(self) -> np.ndarray:
-        """Absolute tolerance of every unknown; multipliers get that of the last velocity."""
+        """Absolute tolerance of every unknown; below zero: minus a share of sizes."""
         given = np.asarray(self.choice.kept_atol, dtype=float)
-        n = sum(block.size for block in self.blocks)
-        if given.ndim == 0:
-            atol = np.full(n, float(given))
-        else:
-            atol = np.concatenate([given, np.full(n - len(given), given[-1])])
+        atol = np.full(sum(block.size for block in self.blocks), -OF_SIZE * self.choice.kept_rtol)
+        atol[: self.model.nq + self.model.nv] = given
+        if self.blocks[1].power:
+            atol[self.model.nq : self.model.nq + self.model.nv] = -OF_SIZE * self.choice.kept_rtol
+        # of what is raised above index 1 counts what it makes of the others in a step, and that by the largest of these
+        atol = np.where((self.powers > 0) & (atol < 0.0), atol / OF_SIZE, atol)
         counts = np.concatenate([np.full(block.size, block.counts) for block in self.blocks])
-        return np.where(counts, atol, np.inf)
+        return np.where(counts, atol, ENDLESS)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """Which size the tolerance of every unknown goes by."""
+        model = self.model
+        usual = [LENGTH]
+        if model.is_ode:  # x and x' of a Dae of order 2 are lengths and speeds
+            usual = [LENGTH, SPEED] if isinstance(model.system, Dae) and model.order == 2 else [OWN]
+        each = max(1, model.nc // len(usual))
+        usual = [usual[min(i // each, len(usual) - 1)] for i in range(model.nc)]
+        coordinates = [OF_COORDINATES.get(kind, own) for kind, own in zip(model.coordinate_kinds, usual, strict=True)]
+        speeds: list[int] = []
+        for kind, many in itertools.groupby(coordinates):
+            count = len(list(many))
+            speeds += [SPEED if kind == LENGTH else SPIN] * (3 * count // 4 if kind == UNIT else count)
+        if len(speeds) != model.nv:  # of kinematics that are told by no kinds
+            speeds = [SPEED] * model.nv
+        others = [MULTIPLIER if block.name == "lam" else NONE for block in self.blocks[2:] for _ in range(block.size)]
+        return np.array([*coordinates, *[OWN] * len(model.extras), *speeds, *others], dtype=np.int64)
 
     def _slots(self):
         kernels = [self.integrator.slots[name] for name in ("advance", "finish", "accept", "dense", "interpolate")]
@@ -243,7 +276,10 @@ class Plan:
         size.at_multipliers = at
         at += max(nq + nv, self.n_position + nl) + 1
         size.at_state = at
-        size.at_newton = at + ny
+        size.at_sizes = at + ny
+        size.at_newton = size.at_sizes + sizes.work(ny, self.integrator.wants_scales)
+        size.raises_speeds = int(self.blocks[1].power > 0)
+        size.at_rates = size.at_newton - ny if self.integrator.wants_scales else 0
         size.work_end = size.at_newton
         if size.n_equations > ny and model.dense:
             size.work_end += least_squares_work(ny, int(size.n_equations), int(size.n_equations - size.n_differential_rows))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..kernels import sizes
 from ..kernels.signatures import Events, Inside, Loop, Passing, Scale, State
 from ..loop import event_search, kept_steps
 from ..loop.from_python import flat
@@ -24,7 +25,7 @@ class Workspace:
     """
 
     def __init__(self, plan: Plan, paths: int = PATHS):
-        size, lowered, model, nev = plan.size, plan.integrator, plan.model, plan.n_watched
+        size, lowered, nev = plan.size, plan.integrator, plan.n_watched
         nx, nrow, nk = size.nx, size.nrow, size.nk
         self.plan = plan
         # rows of K also keep an integrator's own numbers (the order of BDF and the like), up to 16 of them; the last two are
@@ -38,14 +39,12 @@ class Workspace:
         )  # fmt: skip
         *parts, led, marks, values, rates, theta, which = parts
         state, inside = State(*parts[:6]), Inside(*parts[6:])
-        turns = np.zeros(nx, dtype=np.int64)
-        turns[: model.nq] = model.turns
         if plan.crosses:
             sp, nodes = tightened(plan.sp), lowered.nodes
             kept = np.zeros((paths * path.KEPT, width))
         else:
             sp, nodes, kept = np.zeros(0), np.zeros(0), np.zeros((0, 0))
-        self.loop = Loop(state, inside, Scale(plan.atol, turns), Passing(led, kept, sp, nodes))
+        self.loop = Loop(state, inside, Scale(plan.atol, plan.kinds), Passing(led, kept, sp, nodes))
         self.flat = flat(self.loop)
         self.columns = kept_steps.columns(lowered.dense_rows, width)
         rows = max(2, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
@@ -67,6 +66,20 @@ class Workspace:
             return plan.spare.pop()
         except IndexError:
             return cls(plan)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How large the motion has been, then the absolute tolerances in force: a view."""
+        size = self.plan.size
+        return self.loop.state.W[size.at_sizes : size.at_newton]
+
+    def go_on_from(self, other: Workspace, states: int) -> np.ndarray:
+        """Take over how large the motion has been, and the tolerances of states that have a size of their own; return it."""
+        here, before, first, (atol, old) = self.sizes, other.sizes, sizes.TOLERANCES, (self.plan.atol, other.plan.atol)
+        own = np.flatnonzero((self.plan.kinds[:states] == sizes.OWN) & (atol[:states] < 0.0))
+        here[:first], here[first:] = before[:first], 0.0
+        here[first + own] = before[first + own] * atol[own] / old[own]
+        return here.copy()
 
     def given(self, plan: Plan, data: np.ndarray, memory, save_t: np.ndarray) -> tuple:
         """What a run of a plan with these data, memory and times to keep works on, as `run_compiled` takes it."""

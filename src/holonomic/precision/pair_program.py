@@ -247,8 +247,6 @@ def _known(size: Memory) -> Parts:
 def _bound(plan: Plan, memory) -> dict[str, Any]:
     """What is known of the parameters of the kernels."""
     size, lowered = plan.size, plan.integrator
-    turns = np.zeros(size.nx, dtype=np.int64)
-    turns[: plan.model.nq] = plan.model.turns
 
     def apart(kind: type, **known) -> Parts:
         """A tuple whose fields are in variables `kind_field`, but for those that are known."""
@@ -268,7 +266,7 @@ def _bound(plan: Plan, memory) -> dict[str, Any]:
         "method": apart(Method, ip=Known(np.asarray(lowered.ip)), sp=Array((len(plan.sp),), _numbers_known(plan), "method_sp")),
         "run": Parts(fields, known),
         "loop": Parts({
-            "state": apart(State), "inside": apart(Inside), "scale": apart(Scale, turns=Known(turns)), "passing": Parts({}),
+            "state": apart(State), "inside": apart(Inside), "scale": apart(Scale, kinds=Known(plan.kinds)), "passing": Parts({}),
         }),
         "record": apart(Record, dense=Array((0, 0), {}, "record_dense")), "events": apart(Events),
     }  # fmt: skip

@@ -49,7 +49,7 @@ class PairRun(Run):
             name: in_pairs(array) for name, array in (
                 ("model_data", data), ("method_sp", plan.sp), ("state_x", self.x), ("state_xn", self.xn), ("state_xs", self.xs),
                 ("state_K", self.K), ("state_E", self.E), ("state_W", self.W), ("inside_x", self.xe),
-                ("inside_K", self.work.loop.inside.K), ("scale_atol", self.atol), ("record_t", rows_t), ("record_x", rows_x),
+                ("inside_K", self.work.loop.inside.K), ("scale_atol", plan.atol), ("record_t", rows_t), ("record_x", rows_x),
                 ("record_k", rows_k), ("record_save_t", self.save_t), ("start_W", np.zeros(room)),
                 ("start_asked", np.zeros(len(START_ASKS))), (REALS, np.zeros(len(self._places[REAL]))),
             )

@@ -77,7 +77,7 @@ def _entry(job: Job, program: MemberProgram, shared: SharedFields) -> str:
     lines = [
         f"@kernel(cache=True, registers={REGISTERS})" if tables else "@cuda.jit(cache=True)",
         "def run(members, tol, least, X0, common, OWN, REALS0, WHOLES0, sp, atol, stops, save_t, OUT_X, OUT_K, STATUS,",
-        f"        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K{', words, scale_turns' if tables else ''}):",
+        f"        REACHED, STEPS, ROWS, ENDED, EV_N, EV_T, EV_I, EV_X, EV_K{', words, scale_kinds' if tables else ''}):",
         "    m = cuda.grid(1)",
         "    if m >= members:",
         "        return",

@@ -215,10 +215,11 @@ def sizes_of(job: Job, tapes: Mapping[Fn, Any]) -> Memory:
     newton = size.work_end - size.at_newton
     for place, length in (
         ("at_residual", residuals), ("at_correction", state + 1), ("at_multipliers", max(state, residuals) + 1),
-        ("at_state", size.nx), ("at_newton", newton), ("work_end", 0),
+        ("at_state", size.nx), ("at_sizes", size.at_newton - size.at_sizes), ("at_newton", newton), ("work_end", 0),
     ):  # fmt: skip
         setattr(size, place, at)
         at += length
+    size.at_rates = size.at_newton - size.ny if size.at_rates else 0
     return size
 
 
@@ -246,8 +247,6 @@ def local_of(job: Job, size: Memory) -> dict[str, tuple]:
 def bound_of(job: Job, size: Memory, local) -> dict[str, Any]:
     """What is known of the parameters of the kernels."""
     program, lowered = job.program, job.program.integrator
-    turns = np.zeros(size.nx, dtype=np.int64)
-    turns[: program.model.nq] = program.model.turns
     sp = {i: float(v) for i, v in enumerate(program.sp) if i not in program.told}
 
     def apart(kind: type, **known) -> Parts:
@@ -268,7 +267,7 @@ def bound_of(job: Job, size: Memory, local) -> dict[str, Any]:
         ),
         "run": _run_apart(job.memory),
         "loop": Parts({
-            "state": apart(State), "inside": apart(Inside), "scale": apart(Scale, turns=Known(turns)),
+            "state": apart(State), "inside": apart(Inside), "scale": apart(Scale, kinds=Known(program.kinds)),
             "passing": Parts({}),
         }),
         "record": apart(Record, dense=Array((0, 0), {}, "record_dense")), "events": apart(Events),

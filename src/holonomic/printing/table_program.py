@@ -198,7 +198,7 @@ def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
     sp = method.fields["sp"]
     return bound | {
         "model": Parts(model.fields | more),
-        "loop": Parts(loop.fields | {"scale": Parts(scale.fields | {"turns": Array(None, {}, "scale_turns")})}),
+        "loop": Parts(loop.fields | {"scale": Parts(scale.fields | {"kinds": Array(None, {}, "scale_kinds")})}),
         "method": Parts(method.fields | {"sp": Array(None, sp.entries, sp.name)}),
     }  # fmt: skip
 
@@ -300,9 +300,7 @@ def kept_values(job: Job) -> np.ndarray | None:
 
 
 def told_of_tables(job: Job, program: MemberProgram) -> tuple[np.ndarray, ...]:
-    """What a program of tables is told besides: words, and which unknowns count turns."""
+    """What a program of tables is told besides: words, and the kinds of unknowns."""
     if not isinstance(program, TableProgram):
         return ()
-    turns = np.zeros(job.program.size.nx, dtype=np.int64)
-    turns[: job.program.model.nq] = job.program.model.turns
-    return program.tables.array(), turns
+    return program.tables.array(), job.program.kinds

@@ -14,6 +14,7 @@ import numpy as np
 from .._version import __version__
 from ..native.processor import processor_level, processor_name
 from ..native.sources import kernels_stamp
+from ..planning.choice import OF_SIZE
 from .trail import remembered
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Provenance:
     formulation, integrator, stabilization : str
         What ran; where methods changed on the way, what was running at the end, and `changes` has what ran before.
     tolerances : mapping
-        rtol, atol, step, constraint_tol.
+        rtol, atol, step, constraint_tol. An atol that is None was left to the size of the motion.
     changes : tuple of str
         Where methods changed on the way: all that ran, each with the time from which it did, in words.
     processor, level, platform : str
@@ -78,7 +79,10 @@ class Provenance:
 
     def __repr__(self) -> str:
         others = ", ".join(f"{name} {version}" for name, version in self.versions.items() if name != "holonomic")
-        given = ", ".join(f"{name} {_short(value)}" for name, value in self.tolerances.items() if value is not None)
+        tolerances = dict(self.tolerances)
+        if tolerances.get("atol", 0.0) is None and tolerances.get("step") is None:
+            tolerances["atol"] = by_size(tolerances["rtol"])
+        given = ", ".join(f"{name} {_short(value)}" for name, value in tolerances.items() if value is not None)
         at_end = " at the end" if self.changes else ""
         lines = {
             "holonomic": f"{self.versions['holonomic']}, kernels {self.kernels}", "with": others,
@@ -91,7 +95,10 @@ class Provenance:
 
 
 def _short(value) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else f"{min(value):g} to {max(value):g} by component"
+    if isinstance(value, int | float | str):
+        return value if isinstance(value, str) else f"{value:g}"
+    given = [each for each in value if each is not None]
+    return f"{min(given):g} to {max(given):g} by component"
 
 
 @functools.cache
@@ -115,10 +122,15 @@ def provenance_of(plan, when: float, changes: tuple[str, ...] = (), on: str = "t
     )  # fmt: skip
 
 
+def by_size(rtol: float) -> str:
+    """Say what an absolute tolerance is that was not given."""
+    return f"{OF_SIZE * rtol:.0e} of the size of the motion"
+
+
 def tolerances(plan) -> dict[str, Any]:
     """Return what steps and constraints were held to."""
     choice = plan.choice
-    atol = choice.atol if isinstance(choice.atol, float) else [float(value) for value in choice.atol]
+    atol = [float(value) if value >= 0.0 else None for value in choice.atol] if isinstance(choice.atol, tuple) else choice.atol
     return {"rtol": choice.rtol, "atol": atol, "step": choice.step, "constraint_tol": plan.stabilization.tol}
 
 

@@ -13,7 +13,7 @@ from ..model.statement import rows_in_short
 from ..planning.words import methods
 from ..starting.rank import FEW
 from .naming import is_dae, order_of
-from .provenance import tolerances, versions
+from .provenance import by_size, tolerances, versions
 from .story import changes
 from .switching import told
 from .trail import remembered
@@ -63,7 +63,7 @@ def report_lines(sol) -> Lines:
     for line in known.get("summary", known.get("why", "")).splitlines():
         name, _, text = line.partition(": ")
         if name == "step" and tolerances["step"] is None and "atol" not in text:
-            text += f", atol {_absolute(tolerances['atol'])}"
+            text += f", atol {_absolute(tolerances['atol'], tolerances['rtol'])}"
         found.append((name, text))
     if tolerances["constraint_tol"] is not None:
         what = "constraints" if model.n_constraints or model.n_lam else "invariants"
@@ -129,8 +129,13 @@ def _energy(sol) -> str:
     return f"changes by {change:.2e} J, {_largest(sol.energy_error):.1e} relative"
 
 
-def _absolute(atol) -> str:
-    return f"{atol:g}" if np.ndim(atol) == 0 else f"{min(atol):g} to {max(atol):g} by component"
+def _absolute(atol, rtol: float) -> str:
+    if atol is None:
+        return by_size(rtol)
+    if np.ndim(atol) == 0:
+        return f"{atol:g}"
+    given = [value for value in atol if value is not None]
+    return f"{min(given):g} to {max(given):g} by component" + (f", else {by_size(rtol)}" if len(given) < len(atol) else "")
 
 
 def _drift(sol) -> Lines:

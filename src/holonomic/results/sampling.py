@@ -205,13 +205,21 @@ def right_inside(sol, rows) -> np.ndarray:
     steps, back = np.unique(rows, return_inverse=True)
     found = np.empty(len(steps))
     go = doubts_inside.py if plan.model.interpreted else doubts_inside
-    go(plan.slots, plan.for_kernels(sol.trail.data), _method(plan), RUN.new(), Workspace(plan).loop, _kept(sol), steps, found)
+    go(plan.slots, plan.for_kernels(sol.trail.data), _method(plan), RUN.new(), _loop(sol), _kept(sol), steps, found)
     return (found <= 1.0)[back]
 
 
 def _method(plan):
     """The method as it looks into a step."""
     return plan.method if plan.integrator.between is None else plan.method_with(plan.integrator.between)
+
+
+def _loop(sol):
+    """Arrays to look into steps with, as tight as the run was at its end."""
+    work = Workspace(sol.plan)
+    if sol.trail.sizes is not None:
+        work.sizes[:] = sol.trail.sizes
+    return work.loop
 
 
 def _kept(sol) -> Kept:
@@ -225,7 +233,7 @@ def _inside_steps(sol, times, rows):
     plan, size = sol.plan, sol.plan.size
     kept, method = _kept(sol), _method(plan)
     t = kept.t
-    lowered, loop, run = plan.integrator, Workspace(plan).loop, RUN.new()
+    lowered, loop, run = plan.integrator, _loop(sol), RUN.new()
     out = Inside(np.empty((len(times), size.nx)), np.empty((len(times), size.nk)))
     kernel = replay if lowered.one_step else from_trail
     go = kernel.py if plan.model.interpreted else kernel

@@ -92,6 +92,7 @@ class Solution(Exports):
         trail = Trail(
             plan, data, kept, begin, run.watching.log, run.memory, run.noted, run.record, run.start, stop, run.passages.paths,
             impacts=run.watching.impacts, first_step=run.first, lam0=run.lam0, inputs=run.inputs,
+            sizes_before=run.sizes_before, sizes=run.work.sizes.copy(),
             controls=run.sampling, modes=modes,
         )  # fmt: skip
         return cls(trail, ended)

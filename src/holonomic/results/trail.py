@@ -110,6 +110,8 @@ class Trail:
     again: Again | None = None  # runs the whole of it again: the same steps
     first_step: float | None = None  # as it was given
     lam0: np.ndarray | None = None  # multipliers that it began with, where they were given
+    sizes_before: np.ndarray | None = None  # how large the motion had been before it, where another plan ran then
+    sizes: np.ndarray | None = None  # how large it has been at the end, and the tolerances then
     when: float = field(default_factory=time.time)  # seconds since 1970
     inputs: InputTables | None = None  # what it was driven by
     controls: Any = None  # controllers that wrote some of them; its log has what they answered

@@ -116,7 +116,7 @@ class Checkpoints:
         (arena,) = unpacked(content["arrays"])
         run.restore(RunState(arena.tobytes(), bytes(known["memory"]), run.data.tobytes()))
         run.noted[:], run.lam0, run.left = known["noted"], known["lam0"], content["left"]
-        run.modes = known["modes"]
+        run.modes, run.sizes_before = known["modes"], known["sizes_before"]
         run.record = _rows(known["record"])
         run.passages.recall(known["paths"])
         run.watching.recall(unpacked(content["watching"]))
@@ -146,6 +146,7 @@ class Checkpoints:
             known["plan"], known["data"], known["keeps"], self.begin, run.watching.log, known["memory"], known["noted"],
             _rows(known["record"]), known["start"], known["stop"], known["paths"], impacts=run.watching.impacts,
             first_step=known["first"], lam0=known["lam0"], inputs=self.inputs, modes=known["modes"],
+            sizes_before=known["sizes_before"], sizes=known["sizes"],
         )  # fmt: skip
         return Solution(trail, "changed")
 
@@ -177,6 +178,7 @@ def _of_run(run: Run) -> dict[str, Any]:
     return {
         "plan": run.plan, "start": run.start, "keeps": bool(run.memory.keep_steps), "save_t": run.save_t,
         "max_steps": run.max_steps, "first": run.first, "memory": run.memory, "noted": run.noted, "lam0": run.lam0,
+        "sizes_before": run.sizes_before,
         "record": _chunks(run.record), "paths": run.passages.finished, "modes": run.modes,
     }  # fmt: skip
 
@@ -188,7 +190,8 @@ def _of_part(part: Solution) -> dict[str, Any]:
     return {
         "plan": trail.plan, "data": trail.data, "keeps": trail.steps_kept, "memory": trail.memory, "noted": trail.noted,
         "record": _chunks(trail.record), "start": trail.start, "stop": trail.stop, "paths": list(trail.paths),
-        "first": trail.first_step, "lam0": trail.lam0, "modes": trail.modes,
+        "first": trail.first_step, "lam0": trail.lam0, "modes": trail.modes, "sizes_before": trail.sizes_before,
+        "sizes": trail.sizes,
     }  # fmt: skip
 
 

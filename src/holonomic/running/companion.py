@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Asked
+from ..arguments import Asked, given_again, lowered
 from ..errors import BadArgument, HolonomicError
 from ..events import Event
 from ..model.refusals import warn
@@ -44,8 +44,7 @@ def enter_error(sol: Solution, asked: Asked, run: Callable[[Asked], Solution]) -
         changes["step"] = SHORTER * choice.step
     else:
         share = SHARE
-        atol = np.multiply(share, choice.atol)
-        changes |= {"rtol": share * choice.rtol, "atol": atol if np.ndim(atol) else float(atol)}
+        changes |= {"rtol": share * choice.rtol, "atol": lowered(given_again(plan.model, choice.atol), share)}
     try:
         companion = run(asked._replace(**changes))
     except HolonomicError as problem:

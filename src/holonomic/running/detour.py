@@ -187,7 +187,7 @@ class Crossing:
             return None
         size = run.plan.model.nq + run.plan.model.nv
         x = _on_constraints(run, plan.variant, mass=c.formulation.index == 3)
-        if x is None or not np.all(np.abs(x - run.x[:size]) <= ALLOWED * (plan.atol[:size] + c.rtol * (1.0 + np.abs(x)))):
+        if x is None or not np.all(np.abs(x - run.x[:size]) <= ALLOWED * (run.atol[:size] + c.rtol * (1.0 + np.abs(x)))):
             return None
         return plan, x
 

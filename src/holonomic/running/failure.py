@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 
 import numpy as np
@@ -159,6 +160,15 @@ def stiff_since(t: float, method: str) -> str:
     return (
         f"the step is limited by stability, not accuracy, since t = {t:.4g}: the problem is stiff for {method}. The result is "
         "right but slow; an implicit integrator would take fewer steps."
+    )
+
+
+def below_rounding(unknown: float, rtol: float) -> str:
+    """Say that tolerances ask for more than rounding leaves of velocities."""
+    better = f"{10.0 ** math.ceil(math.log10(unknown)):.0e}"
+    return (
+        f"rounding leaves {unknown:.0e} of the velocities here, in steps as short as the motion needs: rtol={rtol:g} cannot be "
+        f'reached, and errors were held to that. Pass rtol={better}, or precision="double-double".'
     )
 
 

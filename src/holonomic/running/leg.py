@@ -72,7 +72,7 @@ class Leg:
 class Part:
     """The part of a plan in one run: its arrays and memory."""
 
-    __slots__ = ("K", "W", "data", "leg", "memory", "opened", "plan", "save_t", "start", "work", "x", "xe")
+    __slots__ = ("K", "W", "data", "leg", "memory", "opened", "plan", "save_t", "sizes_before", "start", "work", "x", "xe")
 
     def __init__(self, leg: Leg, data: np.ndarray, save_t: np.ndarray):
         self.leg, self.plan, self.data, self.save_t = leg, leg.plan, data, save_t
@@ -88,6 +88,7 @@ class Part:
         except IndexError:
             self.opened = leg.new_opening(self.K.shape[1])
         self.start: tuple[float, np.ndarray] | None = None
+        self.sizes_before: np.ndarray | None = None
 
     @property
     def t(self) -> float:
@@ -127,6 +128,8 @@ class Part:
         memory.limit = max(1, own.limit - own.accepted - own.rejected - own.failed - own.retaken)
         if started:
             memory.first_given = 0
+            memory.sized = own.sized
+            part.sizes_before = part.work.go_on_from(self.work, leg.size)
         part.begins(own.t, t1, inputs.next_break(own.t, t1) if inputs.tables else t1, quota)
         return part
 
@@ -145,6 +148,7 @@ class Part:
         trail = Trail(
             plan, self.data, memory.keep_steps == 1, begin, [], memory, noted, record, self.start, stop, [], (), story,
             repeat=repeated, again=run_again, first_step=first, inputs=inputs, reasons=reasons, impacts=[],
+            sizes_before=self.sizes_before, sizes=self.work.sizes.copy(),
         )  # fmt: skip
         plan.spare.append(self.work)
         self.leg.spare.append(self.opened)

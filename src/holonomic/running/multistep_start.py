@@ -65,7 +65,7 @@ def _points(run: Run, begin, times: np.ndarray, free: bool):
 
     model, size = run.plan.model, run.plan.model.nq + run.plan.model.nv
     stabilization = None if free else "auto"
-    choice = make_choice(model, "auto", DOP853(), stabilization, None, TIGHT, TIGHT, 1e-14)
+    choice = make_choice(model, "auto", DOP853(), stabilization, None, TIGHT, None, 1e-14)
     plan = plan_of(model, choice, {}, run.plan.rows)
     data = run.data[: len(model.data())].copy()
     other = Run(

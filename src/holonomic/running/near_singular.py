@@ -12,10 +12,12 @@ import numpy as np
 
 from ..errors import HolonomicError
 from ..kernels.signatures import Fn
+from ..loop.rows_apart import surely_apart
 from ..starting.rank import terms
 
 WORTH_A_LOOK = 0.2  # of the largest pivot ratio, which falls with the square of the singular value
 NEARLY = 0.02  # of the larger singular value at the start or around: below that rows are nearly dependent
+SURELY = 5.0  # times that: rows that pass a dependence come nearer than this to it at one of the points
 CLOSER = 0.6  # of the largest singular value: a pivot ratio below a fifth of its largest makes it 0.45 by geometry alone
 REACH = 1.5  # steps before and behind the end of a step
 POINTS, ZOOMS = 24, 3
@@ -42,6 +44,8 @@ def without_passage(model, crosses) -> bool:
 def near_singular(plan, start, place, data) -> str | None:
     """Say how near a singular position is to a place of a run, (t, step, state, slope), if its branch is not sure there."""
     model = plan.model
+    if _surely_apart(model, plan, start, place, data):
+        return None
     try:
         found = _closest(model, plan, start, place, data)
     except (HolonomicError, np.linalg.LinAlgError, ValueError):
@@ -110,6 +114,23 @@ def _scaled(model, t, q, v, data) -> np.ndarray:
 def _smallest(G, rank: int) -> float:
     """The smallest singular value that is not zero because rows are redundant."""
     return float(np.linalg.svd(G, compute_uv=False)[rank - 1]) if np.all(np.isfinite(G)) else np.inf
+
+
+def _surely_apart(model, plan, start, place, data) -> bool:
+    """Whether compiled code can tell that rows are far from dependent there: 0.02 ms, not 1.4."""
+    if model.interpreted or len(model.extras) or model.n_lam > model.nv:
+        return False
+    nq, nv, nl = model.nq, model.nv, model.n_lam
+    fns, lengths = model.table((Fn.TERMS,))
+    t, h, x, slope = place
+    rank = min(nl if plan.rows is None else len(plan.rows), nv)
+    room = np.empty((nv, nl)), np.empty(nl), np.empty(nl, dtype=np.int64), np.empty(3 * nl), np.empty(nl)
+    first = np.ascontiguousarray(start[1], dtype=float)[: nq + nv]
+    given = np.ascontiguousarray(x), np.ascontiguousarray(slope), np.ascontiguousarray(data[: len(model.data())])
+    return bool(surely_apart(
+        fns, float(start[0]), first, float(t), *given, (nq, nv, rank, POINTS), (REACH * h, SURELY * NEARLY),
+        np.empty(lengths[Fn.TERMS]), room, np.empty(nq + nv), np.empty(nq + nv),
+    ))  # fmt: skip
 
 
 def _closest(model, plan, start, place, data):

@@ -22,6 +22,7 @@ from ..automatic.on_the_way import first_rates
 from ..automatic.reasons import reasons
 from ..errors import DONE, NearSingularWarning, UnstableWarning
 from ..kernels.signatures import Fn
+from ..kernels.sizes import OFTEN
 from ..loop.automatic_looks import SEEN, SOON, WATCHED
 from ..loop.from_python import BEGIN, CHECK, DRIVE, KEEP, LOOK, run_compiled
 from ..loop.opening import ASIDE, LIMITED, STIFF
@@ -200,6 +201,7 @@ class Prepared:
         memory = part.memory
         # what has to be looked at; rows of events are those of selects that have woken
         more = memory.paths or memory.guided or memory.event_rows or (memory.is_stiff and not self.chooses)
+        more = more or OFTEN * memory.rounded > memory.accepted
         if more or status != DONE or memory.t != t1:
             return self._walked(here, asked, status, part, parts, choosing)
         return self._over(part, parts, Start(q, v), choosing)

@@ -16,6 +16,7 @@ from ..entries import entry
 from ..errors import MORE, OK
 from ..kernels.memory import BY_STAGES, RUN
 from ..kernels.signatures import Fn, Record
+from ..kernels.sizes import TOLERANCES
 from ..loop.begin import begin, enter_again
 from ..loop.events_from_python import enter_compiled
 from ..loop.from_python import BEGIN, DRIVE, NOT_OPENED, drive_interpreted, field_at, run_compiled
@@ -68,7 +69,6 @@ class Run:
         self.x, self.xn, self.xs, self.K, self.E, self.W = work.loop.state
         self.x[: len(x0)] = x0
         self._forget()
-        self.atol = work.loop.scale.atol
         memory.t, memory.t_base, memory.t_stop = t0, t0, t_end
         memory.err_old, memory.rho_least, memory.rtol = 1e-4, 1.0, choice.kept_rtol
         memory.rho_asked = 1e300
@@ -92,6 +92,7 @@ class Run:
         self.free = False  # whether the start is taken as it is, on its constraints or not
         if first is not None:
             memory.first_given, memory.h = 1, first * self.direction
+        self.sizes_before: np.ndarray | None = None  # how large the motion has been before, in a run of another plan
         self.lam0: np.ndarray | None = None  # multipliers to start from, where the start need not be consistent
         self.save_t = NOTHING if save_t is None else np.ascontiguousarray(save_t)
         memory.keep_steps = save_t is None
@@ -115,6 +116,12 @@ class Run:
     @property
     def t(self) -> float:
         return self.memory.t
+
+    @property
+    def atol(self) -> np.ndarray:
+        """Absolute tolerances in force."""
+        first = self.plan.size.at_sizes + TOLERANCES
+        return self.W[first : first + self.plan.size.nx]
 
     def state(self) -> RunState:
         """Return everything that the next steps depend on."""
@@ -208,6 +215,8 @@ class Run:
         )  # fmt: skip
         other.max_steps, other.sampling = self.max_steps, self.sampling
         if started:
+            other.memory.sized = memory.sized
+            other.sizes_before = other.work.go_on_from(self.work, model.nq + model.nv)
             keep_modes(other)
         status = other.begin()
         if started:

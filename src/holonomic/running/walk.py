@@ -24,10 +24,12 @@ from ..errors import (
     LimitReached,
     NearSingularWarning,
     RedundancyWarning,
+    RoundingWarning,
     StiffnessWarning,
     UnstableWarning,
 )
 from ..kernels.signatures import Fn
+from ..kernels.sizes import KNOWN, OFTEN
 from ..model.refusals import warn
 from ..planning.choice import Choice
 from ..planning.plan import Plan
@@ -143,6 +145,8 @@ def walk(
     sol.trail.story = crossing.told(sol.trail.story)
     if choosing is None and run.memory.is_stiff:
         warn(failure.stiff_since(run.memory.t_stiff, type(plan.choice.integrator).__name__), StiffnessWarning)
+    if OFTEN * run.memory.rounded > run.memory.accepted:
+        warn(failure.below_rounding(run.memory.known, plan.choice.rtol), RoundingWarning)
     if status != DONE:
         why = choosing.vibrating(run) if choosing is not None and status == TOO_MANY_STEPS else ""
         raise _with_reason(failure.explain(status, run, plan, sol, why), t1)
@@ -226,6 +230,9 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     t1 = trail.memory.t_stop if reached else trail.final[0]
     run = run_of(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
     run.lam0 = trail.lam0
+    if trail.sizes_before is not None:
+        run.sizes_before, run.memory.sized = trail.sizes_before, KNOWN
+        run.work.sizes[:] = trail.sizes_before
     if trail.modes is not None:  # those before any that changed at once
         run.data[plan.model.data_places["modes"]] = trail.modes
         if awake_in(plan, trail.modes):

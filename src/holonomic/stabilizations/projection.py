@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,9 +28,10 @@ from ..model.given_numbers import as_number, is_one_of, is_whole
 from ..model.model_base import Direction
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import inner, kernel, leaf
-from .base import LEVELS, Lowered, Stabilization, mixes_levels, tangent
+from .base import LEVELS, Lowered, Stabilization, mixes_levels, no_tangent, tangent
 from .invariant import check_operator
 
+INSIDE = (Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.VEL_FACTOR, Fn.VEL_SOLVE)  # what states inside steps take
 RHO_USUAL = 100.0  # a pivot ratio above 1/100 is usual
 
 
@@ -171,6 +172,18 @@ def tightened(sp: np.ndarray) -> np.ndarray:
 def pull(model, sp, run, t, h, old, stage, x, W):
     """Project x = (q, v) in place; the factors at the new point stay in W for the error estimate."""
     return project(model, sp, t, x, W)
+
+
+@kernel(PULL)
+def pull_inside(model, sp, run, t, h, old, stage, x, W):
+    """Project states inside a step alone, where the method itself holds the constraints at its ends."""
+    return OK if h != 0.0 else project(model, sp, t, x, W)
+
+
+def between_ends(levels: Sequence[str], tol: float, hopeless: float) -> Lowered:
+    """What brings states inside a step to these levels of the constraints, which steps hold at their ends by themselves."""
+    lowered = Projection(on="both" if "velocity" in levels else "positions").lower(tol, hopeless)
+    return replace(lowered, pull=pull_inside, tangent=no_tangent, needs=INSIDE, tol=None)
 
 
 @inner

@@ -90,7 +90,7 @@ def gradient(
     nearby = positive(nearby, "nearby", "it is the distance of the nearest runs.")
     if "params" in given:
         raise BadArgument("gradient varies the parameters itself. Set other values in the system: system.with_params(...).")
-    usual = {"atol": rtol, "save_at": 2} | ({"initial": "project"} if set(names) & set(STARTS) else {})
+    usual = {"save_at": 2} | ({"initial": "project"} if set(names) & set(STARTS) else {})
     given = usual | given | {"rtol": rtol}
     start, asked, many = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in KINDS)
     base, start = _base(system, t_end, names, start)

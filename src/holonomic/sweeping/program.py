@@ -80,8 +80,10 @@ class Program:
             () if model.is_ode else tuple(model.row_labels),
         )  # fmt: skip
         lowered = plan.integrator
-        self.size, self.atol, self.blocks, self.rows = plan.size, plan.atol, plan.blocks, plan.rows
+        self.size, self.atol, self.kinds = plan.size, plan.atol, plan.kinds
+        self.blocks, self.rows = plan.blocks, plan.rows
         self.sp, self.told, self.tol = plan.stabilization.sp, plan.stabilization.told, plan.choice.constraint_tol
+        self.rtol = plan.choice.rtol
         self.integrator = SimpleNamespace(
             rows=lowered.rows, errors=lowered.errors, ip=lowered.ip, fp=lowered.fp, remembers=lowered.remembers,
             nodes=lowered.nodes, dense_rows=0,

@@ -18,14 +18,15 @@ from ..errors import (
     EventWarning,
     InvariantWarning,
     NearSingularWarning,
+    RoundingWarning,
     StiffnessWarning,
     UnstableWarning,
 )
-from ..loop.batch import AT_LEAST, LEAST, LEFT_AT, LEFT_EVENT, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE
+from ..loop.batch import AT_LEAST, LEAST, LEFT_AT, LEFT_EVENT, MOST_RATIO, NOTED, STEP_LEAST, STIFF_SINCE, UNKNOWN
 from ..model.refusals import warn
 from ..planning.plan import Plan
 from ..planning.words import reason
-from ..running.failure import BOUND, burst, stiff_since
+from ..running.failure import BOUND, below_rounding, burst, stiff_since
 from ..running.near_singular import WORTH_A_LOOK, near_singular
 from ..running.watching import not_followed
 from ..starting.invariance import was_kept
@@ -48,6 +49,8 @@ def tell(job: Job, program: Program, members: Members, noted: np.ndarray, ran: n
                 _note(chunk, chunk.first + m, StiffnessWarning, stiff_since(since, program.integrator_name))
             elif chunk.status[m] == TOO_MANY_STEPS:
                 chunk.why[chunk.first + m] = USED_UP.format(job.limits["max_steps"], since, program.integrator_name)
+    for m in ran[np.isfinite(noted[ran, UNKNOWN]) & np.isin(chunk.status[ran], REACHED)].tolist():
+        _note(chunk, chunk.first + m, RoundingWarning, below_rounding(float(noted[m, UNKNOWN]), program.rtol))
     for m in ran[np.isfinite(noted[ran, LEFT_AT])].tolist() if program.events else ():
         if chunk.status[m] in REACHED:
             name = list(program.events)[int(noted[m, LEFT_EVENT])]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Asked, GivenStart
+from ..arguments import Asked, GivenStart, given_again
 from ..errors import BadArgument, IncompatibleMethods
 from ..formulations.base import Formulation
 from ..integrators.base import Integrator
@@ -96,7 +96,9 @@ def _options(given) -> dict[str, Any]:
 def chosen_in(sol) -> dict[str, Any]:
     choice = sol.plan.choice
     found = {"formulation": choice.formulation, "integrator": choice.integrator, "stabilization": choice.stabilization}
-    return found | ({"rtol": choice.rtol, "atol": choice.atol} if choice.step is None else {"step": choice.step})
+    if choice.step is not None:
+        return found | {"step": choice.step}
+    return found | {"rtol": choice.rtol, "atol": given_again(sol.plan.model, choice.atol)}
 
 
 def settled(system, t_end, start: GivenStart, options, choice) -> dict[str, Any]:

@@ -88,6 +88,7 @@ int NAMED(reset)(MODEL *m, double t0, const double *q0, const double *v0) {
     hol_run *run = run_of(m);
     run->t = run->t_base = t0;
     run->t_stop = t0 + HOL_SPAN;
+    run->sized = 0;
     run->rho_least = 1.0;
     run->uneven = 0;
     run->first_given = HOL_FIRST_GIVEN;
