@@ -64,7 +64,8 @@ def test_a_state_and_a_copy_keep_the_mode():
     moving = stepper.state()
     stepper.step(0.3)
     (log,) = stepper.now.switches.values()
-    assert log.along == pytest.approx(1.0 / 3.0, abs=1e-12) and stepper.v[0] == pytest.approx(0.0, abs=1e-15)
+    assert log.along == pytest.approx(1.0 / 3.0, abs=1e-12)
+    assert stepper.v[0] == pytest.approx(0.0, abs=4e-15)  # a deceleration of 3, and times are known to some 30 last places
     assert abs(stepper.now.a[-1, 0]) < 1e-15  # it sticks: neither branch is its field
     sticking, other = stepper.state(), stepper.copy()
     ways = []

@@ -11,7 +11,6 @@ from holonomic import (
     DOP853,
     RK4,
     RK45,
-    BatchStepper,
     GeneralizedAlpha,
     Ode,
     Radau,
@@ -111,15 +110,6 @@ def stepped(law, more):
     return Ran(np.array(states))
 
 
-def many_stepped(law, more):
-    stepper, states, t = BatchStepper(system(law), 2, **started(law), **more), [], 0.0
-    for later in instants(law.end):
-        stepper.step(later - t)
-        t = later
-        states.append([stepper.q[1, 0], stepper.v[1, 0]])
-    return Ran(np.array(states))
-
-
 LOOSE, TIGHT = {"rtol": 1e-6}, {"rtol": 1e-10, "atol": 1e-12}
 RUNNERS = {  # how, with which tolerances, and the error that is allowed of the size of what moves
     "automatic": (simulated(), LOOSE, 5e-4),
@@ -136,7 +126,6 @@ RUNNERS = {  # how, with which tolerances, and the error that is allowed of the 
     "generalized alpha": (on_a_guide, {}, 1e-2),
     "sweep": (swept, LOOSE, 5e-4),
     "Stepper": (stepped, LOOSE, 5e-4),
-    "BatchStepper": (many_stepped, LOOSE, 5e-4),
     "mechanism": (as_bodies("now"), LOOSE, 5e-4),
     "tables": (as_bodies("never"), LOOSE, 5e-4),
     "input": (as_input, LOOSE, 5e-4),

@@ -36,8 +36,8 @@ MOST = 32  # crossings in one step for each event there is; where there are more
 DIRECTION, STOPS, SIGN, NEXT, LEAD, CAME, ROUGH, FIRED, SAMPLED, JUMPS = range(10)
 MARKS = 10
 # DIRECTION 0 both, 1 rising, -1 falling, NEVER; STOPS 1 where the run has to stop, AS_SWITCH or more where
-# the field changes, HOLDS_AT_ZERO where a switch is true at zero; SIGN the last nonzero sign before this step,
-# NEXT the one where what has been looked into ends; LEAD the sign to which a function leaves zero, 0 where unknown; CAME
+# the field changes, HOLDS_AT_ZERO where a switch is true at zero, CORNER where nothing jumps; SIGN the last nonzero sign before
+# this step, NEXT the one where what has been looked into ends; LEAD the sign to which a function leaves zero, 0 where unknown; CAME
 # the sign towards which it crossed zero when its event last happened; ROUGH how many of the shortest pieces, one after the
 # other, were too long for it; FIRED the sign towards which it crosses where the step ends, 0 where it does not; SAMPLED whether it
 # is looked at point by point, because nothing bounds it (BY_SHARE: a switch along which the motion goes, of which a share is
@@ -45,7 +45,7 @@ MARKS = 10
 COUNTED = 0  # zero, and its event has been counted: armed again when it has left zero
 NEVER = 2
 LEFT_ALONG = 2  # FIRED besides ±1: the motion along this switch has ended here, where its rate is zero but for rounding
-AS_SWITCH, HOLDS_AT_ZERO = 2, 3
+AS_SWITCH, HOLDS_AT_ZERO, CORNER = 2, 3, 4
 BY_SHARE = 2
 AT_START = 2  # zero at the start of the run: counts if it leaves in its direction
 

@@ -8,7 +8,8 @@ where nothing changes; the attempt is taken again with the same length, and what
 
 A step that passes may have leapt over what a select does inside, such as a short pulse. So what sleeps is bounded in every step, by
 its slopes (see `event_bounds`), and where neither its sign nor its direction is sure, its changes on the cubic through the step are
-counted: one is left to the error of the step, with two of them it is woken, and the attempt taken again.
+counted. Where it jumps it is woken by the first one, at a mere corner, as of abs or max, by the second: a single corner is left to
+the error of the step. The attempt is taken again.
 
 One that is zero where the step starts is given to the side to which the field leads, or to its zero itself: dry friction
 by `np.sign(v)`, at rest. One that leads to what a run cannot follow, such as a zero that both sides point to and a method that
@@ -25,13 +26,14 @@ from ..kernels.signatures import BOUNDS, EVENTS, call_model, has_function
 from ..kernels.sliding import sleeps
 from ..kernels.vectors import copy_row, write_row
 from ..native.marks import apart, inner, leaf
-from ..native.types import f8, i8, mat
+from ..native.types import b1, f8, i8, mat
 from .after_events import forget_steps
 from .begin import enter_point
 from .event_bounds import HEAD, bound_part, bound_step, is_decided, state_at, take_cubic
 from .event_search import (
     CAME,
     CHECK,
+    CORNER,
     DIRECTION,
     FAST,
     FIRED,
@@ -123,7 +125,7 @@ def wake_hidden(model, run, loop, record, events):
     bound_step(model, run, state, events)
     unsure = 0
     for k in range(first, nev):
-        if events.marks[FIRED, k] != 0 and is_sure(ev_f, k):
+        if events.marks[FIRED, k] != 0 and is_sure(ev_f, k, events.marks[STOPS, k] == CORNER):
             model.data[at + k - first] = 0.0
             events.marks[FIRED, k] = 0
         unsure += 1 if events.marks[FIRED, k] != 0 else 0
@@ -138,7 +140,8 @@ def wake_hidden(model, run, loop, record, events):
     call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
     for k in range(first, nev):
         value = ev_f[TRIAL, k]
-        if events.marks[FIRED, k] != 0 and (value != value or events.marks[NEXT, k] < 2):
+        many = 2 if events.marks[STOPS, k] == CORNER else 1
+        if events.marks[FIRED, k] != 0 and (value != value or events.marks[NEXT, k] < many):
             model.data[at + k - first] = 0.0
             events.marks[FIRED, k] = 0
         elif value == 0.0:  # it lies flat there: what it is, not where it goes
@@ -183,11 +186,11 @@ def count_changes(model, run, loop, events):
 
 
 @leaf
-def is_sure(ev_f: mat, k: i8):
-    """Tell whether what is bounded has one sign, or goes one way, or cannot be told at all."""
+def is_sure(ev_f: mat, k: i8, corner: b1):
+    """Tell whether what is bounded has one sign, or cannot be told at all; of a corner, too, whether it goes one way."""
     low, high, slow, fast = ev_f[LOW, k], ev_f[HIGH, k], ev_f[SLOW, k], ev_f[FAST, k]
     one_way = (slow >= 0.0 and fast < math.inf) or (fast <= 0.0 and slow > -math.inf)
-    return low != low or low >= 0.0 or high <= 0.0 or one_way
+    return low != low or low >= 0.0 or high <= 0.0 or (corner and one_way)
 
 
 @inner

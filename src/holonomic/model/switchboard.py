@@ -51,6 +51,7 @@ class SwitchName:
     text: str  # that line as it was written, or the comparison
     at_zero: bool = False  # whether it holds where both sides are equal
     sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
+    corner: bool = False  # whether nothing jumps there
     alike: int = 0  # a number that those have whose function is the same, but for its sign, which is that of the number; or 0
 
     def behind(self, others: int) -> SwitchName:
@@ -147,14 +148,14 @@ class Switchboard:
                 return _compare(low, high, sign, mode)
         return build(left, right)
 
-    def in_two(self, plain: SX, low: SX, high: SX, above: SX, below: SX) -> SX:
+    def in_two(self, plain: SX, low: SX, high: SX, above: SX, below: SX, corner: bool) -> SX:
         """Return a function of which a mode takes one side: `above` where low < high, or `below`."""
-        mode = self._mode_of(low, high, False, lambda: f"{low} < {high}")
+        mode = self._mode_of(low, high, False, lambda: f"{low} < {high}", corner=corner)
         if mode is None:
             return plain
         return _if(_lt(_abs(mode), SX(1)), plain) + _if(_le(SX(1), mode), above) + _if(_le(mode, SX(-1)), below)
 
-    def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps: bool = True) -> SX | None:
+    def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps: bool = True, corner: bool = False) -> SX | None:
         """The mode of a comparison, None where it is no switch; without a `path` it counts on the way that is being followed."""
         if any(side.is_constant() and not math.isfinite(float(side)) for side in (low, high)):
             return None  # whether it is a number at all, or finite
@@ -168,8 +169,10 @@ class Switchboard:
             if sleeps and sum(each.name.sleeps for each in self._known.values()) >= MOST_SELECTS:
                 return None
             line, text = user_place()
-            name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps)
+            name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps, corner)
             known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
+        if known.name.corner and not corner:
+            known.name = replace(known.name, corner=False)
         if path is None:
             followed = PATH.get()
             path = [] if followed is None else followed.before()

@@ -237,14 +237,14 @@ def _floor_divide(x, y):
     return _floor(_add(_div(_sub(x, _remainder(x, y)), y), SX(0.5)))
 
 
-def _in_two(plain, low, high, above, below):
+def _in_two(plain, low, high, above, below, corner=False):
     """A function with a corner or a jump where low = high: it is `above` where low < high, and `below` beyond."""
     switched = SWITCHED.get()
-    return plain if switched is None else switched.in_two(plain, low, high, above, below)
+    return plain if switched is None else switched.in_two(plain, low, high, above, below, corner)
 
 
 def _absolute(x):
-    return _in_two(_abs(x), SX(0), x, x, _neg(x))
+    return _in_two(_abs(x), SX(0), x, x, _neg(x), corner=True)
 
 
 def _signum(x):
@@ -252,11 +252,11 @@ def _signum(x):
 
 
 def _maximum(x, y):
-    return _in_two(_max(x, y), y, x, x, y)
+    return _in_two(_max(x, y), y, x, x, y, corner=True)
 
 
 def _minimum(x, y):
-    return _in_two(_min(x, y), x, y, x, y)
+    return _in_two(_min(x, y), x, y, x, y, corner=True)
 
 
 def _copysign(x, y):

@@ -56,7 +56,8 @@ class Workspace:
         )  # fmt: skip
         self.events.marks[event_search.DIRECTION] = [event.sign for event in plan.events.values()] + [0] * len(plan.switches)
         self.events.marks[event_search.STOPS] = [event.stops for event in plan.events.values()] + [
-            event_search.HOLDS_AT_ZERO if switch.at_zero else event_search.AS_SWITCH for switch in plan.switches
+            event_search.CORNER if switch.corner else event_search.HOLDS_AT_ZERO if switch.at_zero else event_search.AS_SWITCH
+            for switch in plan.switches
         ]
 
     @classmethod
