@@ -7,9 +7,9 @@ and by the straight line from the first: the corner is the reason, or may be. Th
 where nothing changes; the attempt is taken again with the same length, and what comes is as for an `if`: see `switches`.
 
 A step that passes may have leapt over what a select does inside, such as a short pulse. So what sleeps is bounded in every step, by
-its slopes (see `event_bounds`), and where neither its sign nor its direction is sure, its changes on the cubic through the step are
-counted. Where it jumps it is woken by the first one, at a mere corner, as of abs or max, by the second: a single corner is left to
-the error of the step. The attempt is taken again.
+its slopes (see `event_bounds`). One that jumps is woken where both ends differ; at a mere corner, as of abs or max, a single change
+is left to the error of the step. Where both ends are alike, and it is not sure that nothing happens between them, changes are looked
+for on the cubic through the step: with any the select is woken, and the attempt taken again.
 
 One that is zero where the step starts is given to the side to which the field leads, or to its zero itself: dry friction
 by `np.sign(v)`, at rest. One that leads to what a run cannot follow, such as a zero that both sides point to and a method that
@@ -57,7 +57,8 @@ from .lenience import NO_MODE
 from .look import write_event
 from .sides import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
 
-MOST_LOOKS, SHORTEST = 200, 1e-9  # parts of an attempt in which changes of selects are counted, and the shortest one, in steps
+MOST_LOOKS, SHORTEST = 200, 1e-9  # parts of an attempt in which changes of selects are looked for, and the shortest one, in steps
+OPEN = -1  # NEXT of a select of which that has to be done
 PATIENCE = 3  # attempts that fail in a row: a weak corner costs one or two each time, and so does a zero that is met
 WOKEN = -1  # status: the attempt is to be taken again, with other modes
 
@@ -136,12 +137,24 @@ def wake_hidden(model, run, loop, record, events):
             if events.marks[FIRED, k] != 0:
                 model.data[at + k - first] = 0.0
         return NEED_SWITCHES
-    count_changes(model, run, loop, events)
     call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
+    call_model(model, EVENTS, run.t + run.h_tried, state.xn, 0, loop.inside.K, size.nq, ev_f, CHECK * nev)
+    unsure = 0
+    for k in range(first, nev):
+        if events.marks[FIRED, k] == 0:
+            continue
+        before, behind, jumps = ev_f[TRIAL, k], ev_f[CHECK, k], events.marks[STOPS, k] != CORNER
+        if side_of(events.marks, k, before) != side_of(events.marks, k, behind):
+            events.marks[NEXT, k] = 1 if jumps else 0
+        else:
+            events.marks[NEXT, k] = 0 if is_decided(events.marks, ev_f, k, before, behind, run.h_tried) else OPEN
+            unsure += 1 if events.marks[NEXT, k] == OPEN else 0
+    if unsure > 0:
+        count_changes(model, run, loop, events)
+        call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, TRIAL * nev)
     for k in range(first, nev):
         value = ev_f[TRIAL, k]
-        many = 2 if events.marks[STOPS, k] == CORNER else 1
-        if events.marks[FIRED, k] != 0 and (value != value or events.marks[NEXT, k] < many):
+        if events.marks[FIRED, k] != 0 and (value != value or events.marks[NEXT, k] == 0):
             model.data[at + k - first] = 0.0
             events.marks[FIRED, k] = 0
         elif value == 0.0:  # it lies flat there: what it is, not where it goes
@@ -151,38 +164,38 @@ def wake_hidden(model, run, loop, record, events):
 
 @inner
 def count_changes(model, run, loop, events):
-    """Count how often each of the selects that are marked changes in an attempt, on its cubic; twice where it is open."""
+    """Tell of the selects that are open whether they change in an attempt, on its cubic: NEXT is 1, or 0."""
     size, state, xe, ev, ev_f, W = model.size, loop.state, loop.inside.x, events.marks, events.values, loop.state.W
     nev, first, waiting = size.n_events, size.n_events - size.n_switches, size.at_curve + HEAD
     take_cubic(model, run, state)
-    call_model(model, EVENTS, run.t, state.x, 0, loop.inside.K, size.nq, ev_f, PIECE * nev)
-    for k in range(first, nev):
-        ev[NEXT, k] = 0
-    W[waiting], depth, a, parts = 1.0, 1, 0.0, 0
-    while depth > 0:
+    copy_row(ev_f, TRIAL, ev_f, PIECE, nev)
+    W[waiting], depth, a, parts, unsure = 1.0, 1, 0.0, 0, True
+    while depth > 0 and unsure and parts < MOST_LOOKS:
         b = W[waiting + depth - 1]
         bound_part(model, run, state, events, a, b)
         state_at(model, state, b, xe)
         call_model(model, EVENTS, run.t + b * run.h_tried, xe, 0, loop.inside.K, size.nq, ev_f, (PIECE + 1) * nev)
         parts += 1
-        is_open = False
+        unsure = is_open = False
         for k in range(first, nev):
             fa, fb = ev_f[PIECE, k], ev_f[PIECE + 1, k]
-            if not is_open and ev[FIRED, k] != 0 and ev[NEXT, k] < 2 and not is_decided(ev, ev_f, k, fa, fb, (b - a) * run.h_tried):
-                is_open = parts <= MOST_LOOKS and b - a > SHORTEST
+            if ev[FIRED, k] == 0 or ev[NEXT, k] != OPEN:
+                continue
+            if side_of(ev, k, fa) != side_of(ev, k, fb):
+                ev[NEXT, k] = 1  # and back again, as both ends of the step are alike
+                continue
+            unsure = True
+            is_open = is_open or (b - a > SHORTEST and not is_decided(ev, ev_f, k, fa, fb, (b - a) * run.h_tried))
         if is_open:
             W[waiting + depth] = 0.5 * (a + b)
             depth += 1
             continue
-        for k in range(first, nev):
-            if ev[FIRED, k] != 0 and side_of(ev, k, ev_f[PIECE, k]) != side_of(ev, k, ev_f[PIECE + 1, k]):
-                ev[NEXT, k] += 1
         copy_row(ev_f, PIECE + 1, ev_f, PIECE, nev)
         a = b
         depth -= 1
-    if parts > MOST_LOOKS:
-        for k in range(first, nev):
-            ev[NEXT, k] = 2
+    for k in range(first, nev):
+        if ev[NEXT, k] == OPEN:
+            ev[NEXT, k] = 1 if parts >= MOST_LOOKS else 0
 
 
 @leaf
