@@ -197,6 +197,8 @@ def test_what_is_read_and_asked_for_by_wrong_things_is_told_in_plain_words(tmp_p
     (tmp_path / "empty.urdf").write_text('<robot name="r"><link name="base"/></robot>')
     asked = (
         lambda bad: sol[bad], lambda bad: sol["O"].reaction(frame=bad), lambda bad: sol.reaction(bad), lambda bad: flat()[bad],
+        lambda bad: sol.impulse(bad), lambda bad: sol.drift[bad], lambda bad: sol.drift.labels(bad),
+        lambda bad: sol.drift.worst(bad),
         lambda bad: flat().params[bad], lambda bad: flat().params.__setitem__("a.mass", bad), lambda bad: Mechanism(gravity=bad),
         lambda bad: Mechanism(gravity=(0, bad)), lambda bad: linearize(flat(), bad), lambda bad: equilibrium(flat(), near=bad),
         lambda bad: Mechanism.from_urdf(bad), lambda bad: Mechanism.from_urdf(tmp_path / "empty.urdf", base=bad),

@@ -1,9 +1,13 @@
 """States of their own in tables: the same motion as compiled code, with explicit and implicit methods, in calls of every kind."""
 
+import gc
+
 import numpy as np
 import pytest
 
 from holonomic import BDF, DOP853, PHEM56, RK4, Event, Index2, Projection, Radau, S_both2, Stepper, simulate, sweep
+from holonomic.kernels.signatures import Fn
+from holonomic.model.bounded_tapes import BoundedTape
 from holonomic.multibody import Mechanism, disk
 
 from .test_tables import ball_chain, chain, controlled, warm_arm
@@ -115,3 +119,14 @@ def test_a_stiff_state_is_seen_by_the_automatic_choice():
     known = simulate(m, 1.0, compile="now")
     assert sol.stats["steps"] < 2000
     assert np.abs(sol.s[-1] - known.s[-1]).max() < 1e-5 and np.abs(sol.q[-1] - known.q[-1]).max() < 1e-5
+
+
+@pytest.mark.parametrize("how", ["never", "now"])
+def test_what_bounds_of_events_lie_in_lives_as_long_as_their_plan(how):
+    """A quantity of a mechanism is a function that cannot be known again, so that nothing else held them."""
+    m = controlled()
+    event = {"eight amperes": Event(m.quantity(lambda current: current - 8.0))}
+    sol = simulate(m, 0.01, compile=how, events=event)
+    gc.collect()
+    there = {each.context for each in gc.get_objects() if type(each) is BoundedTape}
+    assert sol.plan.fns[2 * Fn.BOUNDS + 1] in there

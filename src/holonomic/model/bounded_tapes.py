@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakValueDictionary
+
 import numpy as np
 
 from ..kernels.bounds import BOUNDED, OPERATIONS, bounded
@@ -11,11 +13,18 @@ from .tape import INPUTS, Tape
 
 LONGEST = 20_000  # nodes, above which nothing is bounded: the functions are looked at point by point
 NUMBER = {name: number for number, name in enumerate(OPERATIONS)}
+_known: WeakValueDictionary[str, BoundedTape] = WeakValueDictionary()  # by their tapes: runs that begin again share one
 
 
 def bounds_of(events: Tape | None) -> dict[Fn, BoundedTape]:
     """Return BOUNDS of functions of events, where there are any."""
-    return {} if events is None else {Fn.BOUNDS: BoundedTape(events)}
+    if events is None:
+        return {}
+    text = events.text()
+    found = _known.get(text)
+    if found is None:
+        found = _known[text] = BoundedTape(events)
+    return {Fn.BOUNDS: found}
 
 
 class BoundedTape:

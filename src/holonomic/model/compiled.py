@@ -81,6 +81,7 @@ class Model(ModelBase):
         super().__init__(system, q0, v0, extras)
         self.start = (q0, v0, t0, extras)
         self._given: dict[tuple, tuple[Watch, tuple, CompiledFunctions]] = {}  # with events and directions of the user's
+        self._lies_in: dict[int, Any] = {}  # what contexts lie in whose addresses were handed out: a plan holds its model, no more
         self._tables: dict[Any, Any] = {}
         self._graphs: dict[tuple[Fn, Variant], Any] = {}
         self._looks: dict[tuple[Fn, Variant], int] = {}
@@ -237,6 +238,7 @@ class Model(ModelBase):
 
     def _table(self, wanted, variant):
         functions = self.functions(wanted, variant)
+        self._lies_in |= {id(each): each for each in functions.held}
         fns = np.zeros(2 * N_FUNCTIONS, dtype=np.int64)
         lengths = {}
         for fn in wanted:

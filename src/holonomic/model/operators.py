@@ -18,7 +18,7 @@ from ..errors import OK, BadArgument, IncompatibleMethods
 from ..kernels.evaluate import judge_field
 from ..kernels.signatures import N_FUNCTIONS, Fn, call_function
 from ..loop.from_python import invoke
-from .bounded_tapes import BoundedTape
+from .bounded_tapes import bounds_of
 from .call_by_name import FULL, call, nearest, param_names
 from .extra_states import NONE, Extras
 from .model_base import PLAIN, ModelBase, Variant
@@ -273,7 +273,7 @@ class OperatorModel(ModelBase):
         )
         self._offered: dict[Any, dict[Fn, Operator]] = {}
         self._outputs: dict[Fn, Operator] = {}
-        self._held: list = []  # what contexts lie in
+        self._held: set = set()  # what contexts lie in
         least = LEAST if self.shared else (*LEAST, *POSITION)
         if system.outputs:
             self._outputs, self.output_shapes = compiled_outputs(system, self.start, self.n_lam)
@@ -404,9 +404,9 @@ class OperatorModel(ModelBase):
         if self.interpreted:
             return {Fn.EVENTS: Operator(watch, (self.nq, self.places, events), len(events))}
         traced = traced_events(self.system, self.start, self.n_lam, events)
-        self._held.append(BoundedTape(traced[Fn.EVENTS]))  # its address is in use
-        bounds = self._held[-1]
-        return _compiled(traced) | {Fn.BOUNDS: Operator(bounds.address, bounds.context, bounds.length)}
+        bounds = bounds_of(traced[Fn.EVENTS])
+        self._held.update(bounds.values())  # their addresses are in use
+        return _compiled(traced) | {fn: Operator(each.address, each.context, each.length) for fn, each in bounds.items()}
 
 
 def watch(context, mode, t, a, b, data, out):

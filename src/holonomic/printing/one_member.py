@@ -26,6 +26,7 @@ from ..kernels.signatures import (
 )
 from ..loop.after_events import MANY_IMPACTS, WAIT
 from ..loop.batch import Log, Tables, run_member
+from ..loop.event_bounds import find_bounded
 from ..loop.event_search import MARKS, MOST, VALUES
 from ..model.emit import python_source
 from ..model.model_base import PLAIN
@@ -41,6 +42,9 @@ from .with_maps import FIRST_MAP, IMPACT_DISTANCE, IMPACT_FACTOR, IMPACT_RESIDUA
 
 # where a member keeps the fields of a run: one array for each kind
 REALS, WHOLES = "run_reals", "run_wholes"
+
+# what no program of a member has: it plays no bounds of its events, and looks at them point by point
+NOT_BOUNDED = {find_bounded: 0}
 
 PARAMETERS = ("t", "a", "at_a", "b", "at_b", "data", "out", "at_out")
 
@@ -104,7 +108,7 @@ def program_of(
         local |= _map_local(job, impacts)
     bound = bound_of(job, size, local) | ({"room": _map_room(job, impacts, maps, local)} if maps else {})
     # pivoting is left to the processor, and what asks for it besides the pivot ratio
-    instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK, may_look: 0}
+    instead = {dense_saddle: NEED_TERMS, dense_short: NEED_TERMS, weigh: OK, may_look: 0, **NOT_BOUNDED}
     written = Specializer(instead)
     parts = [(written, tapes)]
     calls = []
@@ -212,7 +216,7 @@ def sizes_of(job: Job, tapes: Mapping[Fn, Any]) -> Memory:
         if not (fn is Fn.POS_FACTOR and size.shared):
             at += long.get(fn, 0)
     state, residuals = size.nq + size.nv, size.n_position + size.nl + 1
-    newton = size.work_end - size.at_newton
+    newton, size.at_curve = (size.at_curve or size.work_end) - size.at_newton, 0  # nothing is bounded
     for place, length in (
         ("at_residual", residuals), ("at_correction", state + 1), ("at_multipliers", max(state, residuals) + 1),
         ("at_state", size.nx), ("at_sizes", size.at_newton - size.at_sizes), ("at_newton", newton), ("work_end", 0),

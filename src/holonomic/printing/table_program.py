@@ -28,7 +28,7 @@ from ..native.layout import REAL, Memory
 from ..sweeping.job import Job
 from ..sweeping.start_room import MODES
 from .fold import Array, Known, Parts, Place, Table
-from .one_member import MemberProgram, bound_of, can_ready, local_of, model_source, own_places, sizes_of
+from .one_member import NOT_BOUNDED, MemberProgram, bound_of, can_ready, local_of, model_source, own_places, sizes_of
 from .ready import ready
 from .specialize import Specializer
 from .table_member import factor_rows, field, residual, solve_rows, tangent_rows
@@ -136,7 +136,7 @@ def table_program_of(job: Job) -> TableProgram:
     if _numbers(local) > ROOM:
         raise too_large(_numbers(local))
     bound = _bound(job, size, local)
-    writer = Specializer({dense_saddle: OK, dense_short: OK, weigh: OK, may_look: 0})
+    writer = Specializer({dense_saddle: OK, dense_short: OK, weigh: OK, may_look: 0, **NOT_BOUNDED})
     calls = []
     if checks:
         more = {"mode": Known(MODES[job.initial]), "x": Array(local["state_x"][0]), "W": Array(local["state_W"][0])}

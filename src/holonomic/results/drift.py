@@ -53,16 +53,22 @@ class Drift(Mapping):
             self._columns[label] = row
 
     def __getitem__(self, level: str) -> np.ndarray:
+        self._check(level)
         if level not in self._handed:
             self._handed[level] = self._values(level).copy()  # the reader's own
         return self._handed[level]
 
     def _values(self, level: str) -> np.ndarray:
+        self._check(level)
         sol = self._sol
-        if isinstance(level, str) and level in self._columns:
+        if level in self._columns:
             return sol.trail.shaped(sampling.residuals(sol)[:, self._columns[level]])
-        if isinstance(level, str) and level == "acceleration" and sol.plan.model.n_lam:
-            return sol.trail.shaped(quantities.accelerations_left(sol))
+        return sol.trail.shaped(quantities.accelerations_left(sol))
+
+    def _check(self, level: str) -> None:
+        """Refuse what names no level and no invariant."""
+        if isinstance(level, str) and (level in self._columns or (level == "acceleration" and self._sol.plan.model.n_lam)):
+            return
         near = difflib.get_close_matches(str(level), [*self._labels, "acceleration"], 3)
         hint = f"It has {', '.join(self) or 'none'}."
         if near:
@@ -97,6 +103,7 @@ class Drift(Mapping):
 
     def _named(self, level: str) -> tuple[Sequence[str], range]:
         """Names, and which of them are the rows of a level."""
+        self._check(level)
         return self._labels.get(level) or self._labels["velocity"]
 
     def max(self) -> dict[str, float]:

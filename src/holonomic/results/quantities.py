@@ -121,9 +121,8 @@ def counters(sol) -> dict[str, Any]:
     return statistics(sol.trail.memory, 0 if implicit else sol.plan.integrator.rows)
 
 
-def reaction(sol, label: str) -> np.ndarray:
-    """-Gᵀλ of one constraint alone, (time, nv)."""
-    rows = _rows(sol, label)
+def reaction(sol, rows: list[int]) -> np.ndarray:
+    """-Gᵀλ of these rows alone, (time, nv)."""
     if sol.trail.data is None:
         if sol.trail.pairs is None:
             raise BadArgument(
@@ -143,12 +142,12 @@ def impact(sol):
     return sol.trail.impact
 
 
-def impulse(sol, label: str) -> np.ndarray:
-    """-GᵀΛ of one constraint alone, (nv,)."""
-    return impact(sol).by_row[_rows(sol, label)].sum(axis=0)
+def impulse(sol, rows: list[int]) -> np.ndarray:
+    """-GᵀΛ of these rows alone, (nv,)."""
+    return impact(sol).by_row[rows].sum(axis=0)
 
 
-def _rows(sol, label: str) -> list[int]:
+def rows_of_constraint(sol, label: str) -> list[int]:
     """Rows of a constraint, or one row by its own label."""
     model = sol.plan.model
     rows = rows_of(label, model.row_labels) if not model.is_ode else []

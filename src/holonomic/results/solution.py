@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +108,8 @@ class Solution(Exports):
             state.pop(name, None)
         return state
 
-    def _hand_out(self, name: Any, compute: Callable[[], Any]) -> Any:
-        """Return what was handed out by this name before, or a copy of what is computed now."""
+    def _hand_out(self, name: Hashable, compute: Callable[[], Any]) -> Any:
+        """Return what was handed out by this name before, or a copy of what is computed now; a reader's name is checked before."""
         if not self._copies:
             found = compute()
             if isinstance(found, np.ndarray):
@@ -329,7 +329,8 @@ class Solution(Exports):
         label : str
             A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
         """
-        return self._hand_out(("reaction", label), lambda: self.trail.shaped(quantities.reaction(self, label)))
+        rows = quantities.rows_of_constraint(self, label)
+        return self._hand_out(("reaction", label), lambda: self.trail.shaped(quantities.reaction(self, rows)))
 
     @handed_out
     def impulses(self) -> np.ndarray:
@@ -341,7 +342,8 @@ class Solution(Exports):
 
     def impulse(self, label: str) -> np.ndarray:
         """-GᵀΛ of one constraint alone, (nv,), at a start with initial="impact"; labels are those of `reaction`."""
-        return self._hand_out(("impulse", label), lambda: quantities.impulse(self, label))
+        rows = quantities.rows_of_constraint(self, label)
+        return self._hand_out(("impulse", label), lambda: quantities.impulse(self, rows))
 
     @cached_property
     def drift(self) -> Drift:

@@ -219,7 +219,15 @@ def repeated(sol: Solution, data: np.ndarray, t0: float, x0: np.ndarray, times: 
     """Run a stretch of a solution again from one of its states, with the same plan and events, and keep these times."""
     plan, t1 = sol.plan, float(times[-1])
     run = run_of(plan, data, t0, x0, t1, save_t=times, first=None, inputs=sol.trail.inputs, **sol.trail.limits)
+    _enter_sizes(run, sol.trail.sizes)  # a state that is small by chance tells nothing of how large the motion is
     return walk(run, plan, sol.trail.begin, t0, t1, None, False)
+
+
+def _enter_sizes(run: Run, sizes: np.ndarray | None) -> None:
+    """Let a run go by how large its motion is known to be; it finds that itself where nothing is known."""
+    if sizes is not None:
+        run.memory.sized = KNOWN
+        run.work.sizes[:] = sizes
 
 
 def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solution:
@@ -231,8 +239,8 @@ def run_again(sol: Solution, data: np.ndarray, times: np.ndarray | None) -> Solu
     run = run_of(plan, data, t0, x0, t1, save_t=times, first=trail.first_step, inputs=trail.inputs, **trail.limits)
     run.lam0 = trail.lam0
     if trail.sizes_before is not None:
-        run.sizes_before, run.memory.sized = trail.sizes_before, KNOWN
-        run.work.sizes[:] = trail.sizes_before
+        run.sizes_before = trail.sizes_before
+        _enter_sizes(run, trail.sizes_before)
     if trail.modes is not None:  # those before any that changed at once
         run.data[plan.model.data_places["modes"]] = trail.modes
         if awake_in(plan, trail.modes):
