@@ -8,8 +8,8 @@ where nothing changes; the attempt is taken again with the same length, and what
 
 A step that passes may have leapt over what a select does inside, such as a short pulse. So what sleeps is bounded in every step, by
 its slopes (see `event_bounds`). One that jumps is woken where both ends differ; at a mere corner, as of abs or max, a single change
-is left to the error of the step. Where both ends are alike, and it is not sure that nothing happens between them, changes are looked
-for on the cubic through the step: with any the select is woken, and the attempt taken again.
+is left to the error of the step. Where both ends are alike, and it is not sure that nothing happens between them, changes are
+looked for on the cubic through the step: with any the select is woken, and the attempt taken again.
 
 One that is zero where the step starts is given to the side to which the field leads, or to its zero itself: dry friction
 by `np.sign(v)`, at rest. One that leads to what a run cannot follow, such as a zero that both sides point to and a method that
