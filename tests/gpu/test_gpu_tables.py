@@ -14,13 +14,14 @@ import pytest
 pytest.importorskip("numba_cuda", reason="needs the extra gpu")
 
 REFUSED = {
-    "a large one": r"has room for 16384 numbers here; this one needs 1[67]\d\d\d\. Use on=\"threads\"",
+    "a large one": r"has room for 16384 numbers here; this one needs 1[78]\d\d\d\. Use on=\"threads\"",
     "a huge one": r"has room for 16384 numbers here; this one needs 120000\. Use on=\"threads\"",
     "friction": r"without accelerations from the whole matrix, which friction .* need\. Use compile=\"now\", or on=\"threads\"",
     "metric": r"without what Projection\(metric='mass'\) with RK45\(\) asks for\. Use compile=\"now\"",
     "half-explicit": r"without what Projection\(\) with PHEM56\(\) asks for\. Use compile=\"now\"",
     "implicit": r"on=\"cuda\" runs explicit integrators",
 }
+FIXED = ("fixed steps", "at the new point", "S_both2", "Baumgarte")
 CODE = ("compiled", "by itself as code")
 
 
@@ -41,8 +42,10 @@ def agree(results: dict, rounding: float) -> None:
     for name, result in results.items():
         if name == "refused":
             continue
-        # RK45 and DOP853 choose steps by small differences of slopes, which magnify rounding: see `test_gpu`
-        assert result["states"] <= rounding * result["largest"], name
+        # RK45 and DOP853 choose steps by small differences of slopes, which magnify rounding: see `test_gpu`. On threads alone runs
+        # with masses that differ by some 1e-16 come out as far apart: up to 4e-12, where rtol is 1e-6
+        allowed = min(rounding, 1e-14) if name in FIXED else rounding
+        assert result["states"] <= allowed * result["largest"], name
         assert result["same steps"] and result["reached"] <= 1e-15 and result["failed"] == 0, name
         assert result["tiers"][1] == ("code" if name in CODE else "tables"), name
         assert result.get("aside", 0) == 0, name
@@ -50,7 +53,7 @@ def agree(results: dict, rounding: float) -> None:
 
 def test_tables_give_what_threads_give(found):
     assert len(found) >= 18
-    agree(found, 1e-13)
+    agree(found, 4e-12)
 
 
 def test_members_are_different_ones(found):
