@@ -108,7 +108,7 @@ RESULTS = (
 def reproduction() -> str:
     """Return the row of the reproduced papers: numbers that hold and fail, summed over them."""
     text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    counts = re.findall(r"^- \[.*\): (\d+) numbers, (\d+) hold, (\d+) fail", text, flags=re.MULTILINE)
+    counts = re.findall(r"^- \[.*\): (\d+) numbers, (\d+) rules hold, (\d+) fail", text, flags=re.MULTILINE)
     numbers, hold, fail = (sum(map(int, column)) for column in zip(*counts, strict=True))
     said = f"{numbers} numbers, {hold} meet their rule, {fail} break it"
     return Result("Five papers reproduced", "reproduction", (), said).line()

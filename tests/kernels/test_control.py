@@ -7,31 +7,54 @@ import pytest
 import scipy.integrate
 
 from holonomic import DOP853, RK4, RK45, Ode, System, simulate
+from holonomic.kernels import sizes
 from holonomic.kernels.step_control import error_norm, first_step, joined_error, largest_errors, ratio_to_keep
 
-NO_TURNS = np.zeros(4, dtype=np.int64)
+OWN = np.full(4, sizes.OWN)
 X = np.array([1.0, 0.0, 2.0, 0.0])
-ATOL = np.full(4, 1e-3)
+
+
+def tolerated(atol, **largest):
+    """A workspace with these absolute tolerances, and the largest of some kinds."""
+    W = np.concatenate([np.zeros(sizes.TOLERANCES), atol])
+    for name, value in largest.items():
+        W[getattr(sizes, name)] = value
+    return W
+
+
+W = tolerated(np.full(4, 1e-3))
 
 
 def test_one_error_vector_counts_by_the_larger_rms_of_positions_and_velocities():
     E = np.array([[2e-3, 2e-3, 0.0, 5e-3]])
     # rtol = 0: q has 2, 2 and v has 0, 5 times the tolerance
-    assert error_norm(E, X, X, ATOL, 0.0, NO_TURNS, 2, 4) == pytest.approx(5 / np.sqrt(2))
+    assert error_norm(E, X, X, W, 0, 0.0, OWN, 0.1, 2, 4) == pytest.approx(5 / np.sqrt(2))
 
 
 def test_coordinates_that_count_turns_are_measured_by_their_change():
-    turns = np.array([1, 0, 0, 0])
+    kinds = np.array([sizes.TURNS, *OWN[1:]])
     E, far = np.array([[2e-3, 0.0, 0.0, 0.0]]), np.array([1e6, 0.0, 0.0, 0.0])
-    assert error_norm(E, far, far + [0.5, 0, 0, 0], ATOL * [0, 1, 1, 1], 1e-3, turns, 1, 4) == pytest.approx(2.0)
+    found = error_norm(E, far, far + [0.5, 0, 0, 0], tolerated([0.0, 1e-3, 1e-3, 1e-3]), 0, 1e-3, kinds, 0.1, 1, 4)
+    assert found == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("kind", "largest"), [(sizes.SPEED, {"LENGTHS": 3.0, "SPEEDS": 1e6}), (sizes.SPIN, {"SPINS": 1e6})])
+def test_velocities_count_for_no_less_than_rounding_leaves_of_positions_in_a_step(kind, largest):
+    kinds, h, length = np.full(4, kind), 1e-5, largest.get("LENGTHS", 1.0)
+    E, none = np.full((2, 4), np.finfo(float).eps * length / h), np.zeros(4)
+    for found in (
+        error_norm(E, none, none, tolerated(np.full(4, 1e-30), **largest), 0, 0.0, kinds, h, 0, 4),
+        *largest_errors(E, none, none, tolerated(np.full(4, 1e-30), **largest), 0, 0.0, kinds, h, 0, 4),
+    ):
+        assert found == pytest.approx(1.0 / sizes.LEFT_OF_SPEEDS)
 
 
 def test_of_two_error_vectors_one_light_body_among_many_is_not_averaged_away():
     E = np.zeros((2, 100))
     E[0, 57], E[1, 57] = 3.0, 40.0
-    ones = np.ones(100)
-    assert largest_errors(E, ones, ones, ones, 0.0, np.zeros(100, dtype=np.int64), 50, 100) == (3.0, 40.0)
-    assert largest_errors(E, ones, ones, ones, 0.0, np.zeros(100, dtype=np.int64), 0, 50) == (0.0, 0.0)
+    ones, kinds = np.ones(100), np.full(100, sizes.OWN)
+    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, 0.1, 50, 100) == (3.0, 40.0)
+    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, 0.1, 0, 50) == (0.0, 0.0)
 
 
 def test_an_estimate_in_two_parts_is_of_order_seven():
@@ -53,19 +76,28 @@ def test_rounding_is_not_remembered_as_an_error():
 @pytest.mark.parametrize("parts", [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)])
 def test_an_error_that_is_no_number_is_never_small(parts):
     E = np.array([[parts[0], 0.0, 0.0, 0.0], [parts[1], 0.0, 0.0, 0.0]])
-    assert not joined_error(*largest_errors(E, X, X, ATOL, 0.0, NO_TURNS, 0, 4), 1.0) <= 1e300
+    assert not joined_error(*largest_errors(E, X, X, W, 0, 0.0, OWN, 0.1, 0, 4), 1.0) <= 1e300
     for i in range(4):
         one = np.where(np.arange(4) == i, np.nan, 0.0)[None, :]
-        assert not error_norm(one, X, X, ATOL, 0.0, NO_TURNS, 2, 4) <= 1.0
+        assert not error_norm(one, X, X, W, 0, 0.0, OWN, 0.1, 2, 4) <= 1.0
 
 
 def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
-    # v = 0 and acceleration 1000: the trial length follows from atol = 1e-9 alone
-    x, f = np.array([1.0, 0.0]), np.array([0.0, 1000.0])
-    arguments = (7, np.full(2, 1e-9), 1e-6, 1.0, 1.0, 2)
+    # v = 0 and acceleration 1000, of which the pace is √1000: by atol = 1e-9 alone the trial would be a millionth of this
+    x, f, pace = np.array([1.0, 0.0]), np.array([0.0, 1000.0]), np.sqrt(1000.0)
+    arguments = (7, np.full(2, 1e-9), 0, 1e-6, pace, 1.0, 1.0, 2)
     trial = first_step(x, f, f, *arguments, 0)
-    assert trial < 1e-8
-    assert first_step(x, f, f, *arguments, 1) == pytest.approx(1e4 * trial)
+    assert trial == pytest.approx(1e-4 / pace)
+    assert first_step(x, f, f, *arguments, 1) == pytest.approx((0.01 / (1e12 / np.sqrt(2.0) / pace)) ** (1 / 8) / pace)
+
+
+def test_the_first_step_goes_with_the_unit_of_time():
+    x, f, f1, tolerances = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.1, 0.9]), np.full(2, 1e-9)
+    for stage in (0, 1):
+        once, fast = (
+            first_step(x, pace * f, pace * f1, 7, tolerances, 0, 1e-6, pace, 1.0, 1e9, 2, stage) for pace in (1.0, 1e6)
+        )
+        assert fast == pytest.approx(1e-6 * once)
 
 
 @pytest.mark.filterwarnings("ignore::holonomic.StiffnessWarning")

@@ -118,7 +118,7 @@ VALUES = [
     (BALL, {"integrator": "rk45"}, "integrator='rk45': pass an object, for example integrator=RK45()."),
     (BALL, {"stabilization": 3},
      "stabilization=3 is not a stabilization; for example stabilization=Projection(), or None for without."),
-    (BALL, {"atol": -1e-6}, "atol=-1e-06 must be a positive number."),
+    (BALL, {"atol": -1e-6}, "atol=-1e-06 must be a positive number, or 0."),
     (BALL, {"atol": [1e-6, 1e-6]}, "atol has 2 entries, expected 4."),
     (BALL, {"constraint_tol": 0.0}, "constraint_tol=0.0 must be a positive number."),
     (BALL, {"max_steps": 10.5}, "max_steps=10.5 must be a whole number, at least 1."),

@@ -46,7 +46,9 @@ def test_runs_of_ggl_agree_with_compiled_code_and_keep_both_levels(name, stabili
     how = {"formulation": GGL(), "integrator": integrator, "stabilization": stabilization, "save_at": 5}
     sol, known = as_both(MACHINES[name], 0.1, **how)
     speed = 1.0 + largest(known.v)
-    assert sol.plan.tier == "tables" and abs(sol.stats["steps"] - known.stats["steps"]) <= 1
+    # after a short first step changes of Newton's method come to rounding, of which the media have another; how quickly they
+    # fell limits the next step
+    assert sol.plan.tier == "tables" and abs(sol.stats["steps"] - known.stats["steps"]) <= 2
     assert largest(sol.q - known.q) < 1e-7 and largest(sol.v - known.v) < 1e-7 * speed  # a tenth of rtol
     assert largest(sol.lam - known.lam) < 1e-7 * (1.0 + largest(known.lam))
     bound = 1e-10 if stabilization is not None else 1e-7 * speed  # Newton's method ends there
@@ -198,7 +200,7 @@ def test_runs_of_projected_invariants_agree_with_compiled_code(name, stabilizati
 )
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_runs_of_index_1_agree_with_compiled_code(name, integrator, stabilization):
-    how = {"formulation": Index1(), "integrator": integrator, "stabilization": stabilization, "save_at": 5}
+    how = {"formulation": Index1(), "integrator": integrator, "stabilization": stabilization, "save_at": 5, "atol": 1e-9}
     sol, known = as_both(MACHINES[name], 0.1, **how)
     speed = 1.0 + largest(known.v)
     # rows have v' in the place of M⁻¹(f - Gᵀλ), so that Newton's method ends elsewhere: a fifth of rtol, BDF's own errors being

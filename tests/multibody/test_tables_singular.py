@@ -80,7 +80,8 @@ def test_singular_positions_stop_a_run_that_cannot_pass_and_what_passes_them_is_
 def test_a_large_net_that_comes_close_to_a_singular_position_is_warned_of():
     fell = r"the smallest pivot ratio of the mechanism as tables fell to \d\.?\d*e-\d+, from"
     with pytest.warns(NearSingularWarning, match=fell):
-        simulate(net(15), 0.25, compile="never", integrator=DOP853())
+        # the ratio is looked at where steps end; they are to end near the position at t = 0.235
+        simulate(net(15), 0.25, compile="never", integrator=DOP853(), max_step=5e-3)
 
 
 class Conservative(Machine):

@@ -56,7 +56,8 @@ def falling():
 @pytest.mark.parametrize("make", [uneven, falling, lambda: ball_chain(2), MACHINES["sleigh"], warm_arm],
                          ids=["chain", "states", "balls", "sleigh", "states in space"])  # fmt: skip
 def test_a_hundred_fixed_steps_are_those_of_compiled_code(make, integrator, formulation):
-    how = {"step": 2e-3, "integrator": integrator, "formulation": formulation, "save_at": 11}
+    # with a tolerance below rounding, what ends Newton's method would be rounding, of which the media have another
+    how = {"step": 2e-3, "integrator": integrator, "formulation": formulation, "save_at": 11, "atol": 1e-9}
     sol, known = (simulate(make(), 0.2, compile=compiled, **how) for compiled in ("never", "now"))
     assert sol.plan.tier == "tables" and sol.stats["steps"] == known.stats["steps"] == 100
     assert sol.stats["residuals"] == known.stats["residuals"]  # Newton's matrix is the same, too

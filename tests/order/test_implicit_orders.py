@@ -233,13 +233,14 @@ def test_errors_follow_the_tolerance(name, integrator, formulation):
         pytest.skip("order 6 is refused there")
     problem, q, v, lam = adaptive_reference(name)
     off = []
-    for rtol in (1e-4, 1e-8):
+    for rtol in (1.25e-4, 1e-4, 0.8e-4, 1e-8):
         sol = simulate(
             problem, formulation=formulation, integrator=integrator, stabilization=None, rtol=rtol, atol=rtol
         )
         found = ((sol.q[-1], q), (sol.v[-1], v), (sol.lam[-1], lam))
         off.append([np.abs(a - b).max() / max(1.0, np.abs(b).max()) for a, b in found])
-    coarse, fine = np.array(off)
+    # the largest of three: drift of the underlying ODE changes its sign, and is 30 times smaller at one than at another
+    coarse, fine = np.max(off[:3], axis=0), np.array(off[3])
     # Four decades of tolerance are at least two of the error of q and v, and one of λ, which loses powers of h in
     # index 2 and 3. The underlying ODE on the car axis, where drift adds up, leaves the most.
     assert np.all(fine <= np.maximum(np.array([1e-2, 1e-2, 1e-1]) * coarse, 1e-8)), (coarse, fine)

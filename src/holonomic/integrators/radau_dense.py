@@ -121,9 +121,10 @@ def divide(K, x, xn, fp, c, stages, old_c, old_stages, most, w, ny, n):
 
 
 @leaf
-def term_size(sizes, W, row, factor, x, xn, h, fp, ny):
+def term_size(sizes, state, row, factor, h, fp, ny):
     """The largest component of factor times a row beside its tolerance, index-raised unknowns times powers of h."""
     largest, rtol, powers, at, rates = 0.0, fp[0], fp[2 : 2 + ny], sizes.at_sizes + TOLERANCES, sizes.at_rates
+    W, x, xn = state.W, state.x, state.xn
     for i in range(ny):
         scale = W[at + i] + rtol * max(abs(x[i]), abs(xn[i]))
         part = abs(row[i] * factor) * raised(h, W[rates + i], powers[i]) / scale
@@ -145,12 +146,12 @@ def factor_of_term(fp, c, stages, old_c, old_stages, j, w):
 
 
 @leaf
-def choose_terms(sizes, W, K, x, xn, h, w, fp, c, stages, old_c, old_stages, most, ny):
+def choose_terms(sizes, state, h, w, fp, c, stages, old_c, old_stages, most, ny):
     """How many terms are taken; how wrong the curve is then, in tolerances; by which power of that a step is set."""
-    d, first, before, doubt = OLD_Z + 2 * most, 0.0, 0.0, 0.0
+    K, d, first, before, doubt = state.K, OLD_Z + 2 * most, 0.0, 0.0, 0.0
     for j in range(old_stages):
         factor = factor_of_term(fp, c, stages, old_c, old_stages, j, w)
-        size = term_size(sizes, W, K[d + j], factor, x, xn, h, fp, ny)
+        size = term_size(sizes, state, K[d + j], factor, h, fp, ny)
         if j == 0:
             first = size
         elif not size <= before:
@@ -186,7 +187,7 @@ def dense(model, method, run, t, h, state):
         w = control.h_old / h
         c, old_c = table_at(3 + ny, ip[LOWEST], stages), table_at(3 + ny, ip[LOWEST], old_stages)
         divide(K, x, xn, fp, c, stages, old_c, old_stages, ip[HIGHEST], w, ny, n)
-        terms, doubt, exponent = choose_terms(size, state.W, K, x, xn, h, w, fp, c, stages, old_c, old_stages, ip[HIGHEST], ny)
+        terms, doubt, exponent = choose_terms(size, state, h, w, fp, c, stages, old_c, old_stages, ip[HIGHEST], ny)
         left = control.left
         if old_stages == stages:
             left += BY_CHANGE * change_size(state.W, size.at_sizes + TOLERANCES, K, w ** -(stages + 1), x, xn, fp, ny, n)

@@ -47,14 +47,17 @@ def rows_at(fns, t, y, data, found, nq, nv, rank, room):
 
 
 @entry(
-    ints, f8, vec, f8, vec, vec, vec, Group(None, (i8, i8, i8, i8)), Group(None, (f8, f8)), vec,
+    ints, Group(None, (f8, vec)), Group(None, (f8, vec, vec)), vec, Group(None, (i8, i8, i8, i8)), Group(None, (f8, f8)), vec,
     Group(None, (mat, vec, ints, vec, vec)), vec, vec,
 )  # fmt: skip
-def surely_apart(fns, t_start, start, t, x, slope, data, sizes, way, found, room, there, y):
+def surely_apart(fns, begun, place, data, sizes, way, found, room, there, y):
     """Tell whether the rows around (t, x) are farther than way[1] from dependent, beside those at the start and around.
 
-    sizes: (nq, nv, rank, points); the points lie from -way[0] to way[0] about t, along the motion through x with this slope.
+    begun: time and state of the start; place: (t, x, slope); sizes: (nq, nv, rank, points); the points lie from -way[0] to
+    way[0] about t, along the motion through x with this slope.
     """
+    t_start, start = begun
+    t, x, slope = place
     nq, nv, rank, points = sizes
     reach, share = way
     largest = rows_at(fns, t_start, start, data, found, nq, nv, rank, room)

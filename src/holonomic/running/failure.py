@@ -99,8 +99,8 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     burst = unstable(plan, run.memory, run.start[1], run.x) if fails else None
     if burst is not None:  # functions fail there because of it
         return StepFailed(f"the run stopped at t = {t:.6g}: {burst} See error.solution.", sol)
-    if cause in (NOT_FINITE, SINGULAR, PULL_FAILED) and plan.model.nw:
-        unsolved = _unsolved(run, plan, sol)
+    if cause in (NOT_FINITE, SINGULAR, PULL_FAILED, STEP_COLLAPSED) and plan.model.nw:
+        unsolved = _unsolved(run, plan, sol, ahead=cause == STEP_COLLAPSED)
         if unsolved is not None:
             return unsolved
     if cause in (NOT_FINITE, SINGULAR) and plan.model.lam_in_force:
@@ -313,10 +313,10 @@ def _component(model, i: int) -> tuple[str, int, str]:
     return "v", i, ""
 
 
-def _unsolved(run, plan, sol) -> SingularPosition | None:
+def _unsolved(run, plan, sol, ahead: bool) -> SingularPosition | None:
     """Say where the algebraic equations have no solution, near where the last attempts failed; None: nowhere."""
     model, data = plan.model, run.data[: len(plan.model.data())]
-    for t, x in suspects(run, ahead=False):
+    for t, x in suspects(run, ahead):
         state = x[: model.nq + model.nv]
         if not np.all(np.isfinite(state)) or np.all(np.isfinite(model.evaluate(Fn.SETTLED, t, state, np.zeros(0), data))):
             continue

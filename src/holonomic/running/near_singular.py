@@ -126,9 +126,10 @@ def _surely_apart(model, plan, start, place, data) -> bool:
     rank = min(nl if plan.rows is None else len(plan.rows), nv)
     room = np.empty((nv, nl)), np.empty(nl), np.empty(nl, dtype=np.int64), np.empty(3 * nl), np.empty(nl)
     first = np.ascontiguousarray(start[1], dtype=float)[: nq + nv]
-    given = np.ascontiguousarray(x), np.ascontiguousarray(slope), np.ascontiguousarray(data[: len(model.data())])
+    begun, place = (float(start[0]), first), (float(t), np.ascontiguousarray(x), np.ascontiguousarray(slope))
+    data = np.ascontiguousarray(data[: len(model.data())])
     return bool(surely_apart(
-        fns, float(start[0]), first, float(t), *given, (nq, nv, rank, POINTS), (REACH * h, SURELY * NEARLY),
+        fns, begun, place, data, (nq, nv, rank, POINTS), (REACH * h, SURELY * NEARLY),
         np.empty(lengths[Fn.TERMS]), room, np.empty(nq + nv), np.empty(nq + nv),
     ))  # fmt: skip
 
