@@ -16,9 +16,9 @@ DIRECTIONS = {"both": 0, "rising": 1, "falling": -1, 0: 0, 1: 1, -1: -1, None: 0
 class Event:
     """Watch a function of the state for its zeros.
 
-    A function may be much faster than the motion: it is bounded along each step, and none of its zeros is missed. One that asks
-    for accelerations or multipliers, or runs as plain Python, is looked at point by point: there a pulse much shorter than a
-    step can be missed, and `max_step=` is the remedy.
+    A function may be much faster than the motion: it is bounded along each step, and pulses much shorter than the step are
+    found. One that asks for accelerations or multipliers, or runs as plain Python, is looked at point by point: there such a
+    pulse can be missed, and `max_step=` is the remedy.
     A function that is zero at the start counts only if it leaves zero in its direction. Where `then` leaves no speed
     to move away, or impacts come in ever shorter order, the contact lasts: the run ends with `StepFailed`.
 
