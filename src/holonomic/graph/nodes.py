@@ -329,6 +329,22 @@ def choose(condition: Node, x: Node) -> Node:
     return ZERO if x is ZERO else condition if x is ONE and condition.op in _TRUTHS else _plain(CHOOSE, condition, x)
 
 
+def _joined_truths(name: str, neutral: bool) -> Callable[[Node, Node], Node]:
+    """`and` (neutral: true) or `or` (neutral: false) of two nodes."""
+
+    def found(x: Node, y: Node) -> Node:
+        for one, other in ((x, y), (y, x)):
+            if one.op is CONST and other.op is CONST:
+                return _folded(name, x, y)
+            if one.op is CONST and (one.value != 0.0) != neutral:
+                return constant(float(not neutral))
+            if one.op is CONST and other.op in _TRUTHS:
+                return other
+        return _plain(name, x, y)
+
+    return found
+
+
 def _not(x: Node) -> Node:
     if x.op is CONST:
         return constant(float(x.value == 0.0))
@@ -345,6 +361,7 @@ _UNARY: dict[str, Callable[[Node], Node]] = {
 }  # fmt: skip
 _BINARY: dict[str, Callable[[Node, Node], Node]] = {
     ADD: add, SUB: sub, MUL: mul, DIV: div, "pow": power, "constpow": power, CHOOSE: choose,
+    "and": _joined_truths("and", True), "or": _joined_truths("or", False),
 }  # fmt: skip
 
 

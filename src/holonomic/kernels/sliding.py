@@ -14,14 +14,21 @@ which is looked at when another one joins (`adds_up`). Of such a switch the mode
 false and the pivot ratio of FIELD 0, so that `evaluate` asks for this.
 
 Other switches may have the same function, or its negative: `v < 0` after `v > 0`. On either side they have the modes that belong
-to it. What they are alike is a number in data behind the modes, of one size for those that are and with the sign of the function.
+to it. What they are alike is a number in data behind the modes, of one size for those that are and with the sign of the function;
+behind its point stands whether it is an equality, true at zero, or a function of two parts such as abs.
+
+An equality, `v == 0`, is true while the motion holds there: its mode is +∞ then. Where comparisons say at zero what they say on no
+side, as `v > 0` and `v < 0` do, they say it on both sides while it holds. A law that takes no side there has the same field on
+both: any share does, so that α is 1/2 as long as g' is zero, and leaves 0 or 1 with g'.
 """
 
 from __future__ import annotations
 
+import math
+
 from ..errors import NOT_FINITE, OK, SINGULAR
 from ..native.marks import inner, leaf
-from ..native.types import i8, vec
+from ..native.types import f8, i8, vec
 from .signatures import EVENT_RATES, FIELD, call_field, call_model
 from .vectors import row_finite
 
@@ -29,6 +36,8 @@ ASLEEP = 1e-300  # modes that are less are those of selects that sleep: the valu
 ASIDE = 1e290  # the size of modes where one side of a motion along them is looked at: what counts on either side is watched
 MOST_ALONG = 8  # switches along which a motion goes at once
 SAME_FIELD = 1e-6  # of the largest slope: what fields that add up may differ by
+OF_EQUALITY, TRUE_AT_ZERO, OF_PARTS = 0.5, 0.25, 0.125  # behind the point of what switches are alike
+HOLDS = 1e-9  # g', beside the largest slope, of a motion that stays at zero
 RHO_LEAST = 1e-8  # pivot ratio of each field, as in `evaluate`
 
 
@@ -82,20 +91,50 @@ def likeness(model, j, k):
     """1 where switches j and k have one function, -1 where one is the other's negative, else 0."""
     at = model.size.at_modes + model.size.n_switches
     one, other = model.data[at + j], model.data[at + k]
-    if one == 0.0 or abs(one) != abs(other):
+    if one == 0.0 or math.floor(abs(one)) != math.floor(abs(other)) or is_equality(model, j) or is_equality(model, k):
         return 0
-    return 1 if one == other else -1
+    return 1 if (one > 0.0) == (other > 0.0) else -1
+
+
+@inner
+def is_equality(model, j):
+    """Tell whether switch j is an equality: it is not watched, but follows others of its function."""
+    number = abs(model.data[model.size.at_modes + model.size.n_switches + j])
+    return number - math.floor(number) >= OF_EQUALITY
+
+
+@inner
+def equality_of(model, j):
+    """The number of the equality that has the function of switch j, -1 where there is none."""
+    size = model.size
+    at = size.at_modes + size.n_switches
+    for k in range(size.n_switches):
+        if is_equality(model, k) and math.floor(abs(model.data[at + k])) == math.floor(abs(model.data[at + j])):
+            return k
+    return -1
 
 
 @inner
 def take_side(model, j, side):
-    """Look at the side where switch j is true (1) or false (-1), and those that are alike are what they are there."""
+    """Look at the side where switch j is true (1) or false (-1), and those that are alike are what they are there.
+
+    Where the motion holds at equality, comparisons may be what they are at zero.
+    """
     size = model.size
+    equality, at_zero = equality_of(model, j), False
+    if equality >= 0 and model.data[size.at_modes + equality] > 0.0:
+        number = abs(model.data[size.at_modes + size.n_switches + equality])
+        at_zero = number - math.floor(number) > OF_EQUALITY
     for k in range(size.n_switches):
-        alike = likeness(model, j, k)
-        if alike != 0:
+        alike = 1 if k == j else likeness(model, j, k)
+        if alike == 0:
+            continue
+        number = abs(model.data[size.at_modes + size.n_switches + k])
+        of_zero = number - math.floor(number)
+        if at_zero and of_zero != OF_PARTS:
+            model.data[size.at_modes + k] = ASIDE if of_zero == TRUE_AT_ZERO else -ASIDE
+        else:
             model.data[size.at_modes + k] = alike * side * ASIDE
-    model.data[size.at_modes + j] = side * ASIDE
 
 
 @inner
@@ -144,8 +183,11 @@ def share_of(model, W, j):
 
 
 @leaf
-def solve_shares(W: vec, matrix: i8, shares: i8, n: i8):
-    """Solve A α = b of n rows, A behind `matrix` and b in the place of α; 1/2 for what nothing determines."""
+def solve_shares(W: vec, matrix: i8, shares: i8, n: i8, least: f8):
+    """Solve A α = b of n rows, A behind `matrix` and b in the place of α.
+
+    What nothing determines is 1/2, and beyond 0 or 1 where b is larger than `least`: no share makes it zero.
+    """
     for c in range(n):
         best = c
         for i in range(c + 1, n):
@@ -159,7 +201,7 @@ def solve_shares(W: vec, matrix: i8, shares: i8, n: i8):
         if pivot == 0.0:
             for k in range(n):
                 W[matrix + c * n + k] = 0.0
-            W[matrix + c * n + c], W[shares + c], pivot = 1.0, 0.5, 1.0
+            W[matrix + c * n + c], W[shares + c], pivot = 1.0, 0.5 - 0.5 * W[shares + c] / least, 1.0
         for i in range(c + 1, n):
             factor = W[matrix + i * n + c] / pivot
             for k in range(c, n):
@@ -215,7 +257,10 @@ def mean_field(model, run, t, x, K, row, W):
         W[shares + i] = -W[wanted]
         for k in range(n):
             W[matrix + i * n + k] = W[wanted + (k + 1) * block] - W[wanted]
-    solve_shares(W, matrix, shares, n)
+    fastest = 1.0
+    for i in range(size.nq + size.nv):
+        fastest = max(fastest, abs(W[first + 2 * nev + i]))
+    solve_shares(W, matrix, shares, n, HOLDS * fastest)
     for i in range(block):
         value = least = W[first + i]
         for k in range(n):

@@ -13,6 +13,7 @@ from ..errors import ACCUMULATES, EVENT, NOT_FINITE, OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import PASSING, STEPPING
 from ..kernels.signatures import EVENT_RATES, EVENTS, RESIDUAL, call_function, call_model
+from ..kernels.vectors import write_row
 from ..native.marks import inner
 from ..native.types import Group, ints, mat, vec
 from .begin import enter_again
@@ -75,6 +76,15 @@ def collect_events(run, events, impacts):
             impacts.counts[0] = at + 1
         impacts.counts[1 + k] += 1
     run.event_rows = 0
+
+
+@inner
+def write_event(events, run, k, t, x, K, stage, size):
+    """Write down event k."""
+    row = run.event_rows
+    write_row(events.t, events.x, events.k, row, t, x, K, stage, size.nq, size.nx, size.nk)
+    events.index[row] = k
+    run.event_rows += 1
 
 
 @inner

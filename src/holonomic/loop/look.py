@@ -6,9 +6,9 @@ from ..errors import ACCUMULATES, EVENT, FACING, MANY_CROSSINGS, MORE, OK
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.sliding import sliding
-from ..kernels.vectors import write_row
 from ..native.marks import inner, leaf, part
 from ..native.types import i8, mat
+from .after_events import write_event
 from .attempt import refuse
 from .event_bounds import NEAR_END, find_events, pass_by
 from .event_pieces import end_step
@@ -40,15 +40,6 @@ AGAIN = -1  # the step is taken again, to end on an event
 MAX_TRIES = 6
 FURTHER = 4.0  # with every try, where a comparison is flat in front of its change, and the end of the step lies there
 NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
-
-
-@inner
-def write_event(events, run, k, t, x, K, stage, size):
-    """Write down event k."""
-    row = run.event_rows
-    write_row(events.t, events.x, events.k, row, t, x, K, stage, size.nq, size.nx, size.nk)
-    events.index[row] = k
-    run.event_rows += 1
 
 
 @leaf

@@ -14,8 +14,10 @@ from ..kernels.signatures import EVENTS, call_model
 from ..kernels.sliding import (
     MOST_ALONG,
     adds_up,
+    equality_of,
     how_many_along,
     is_along,
+    is_equality,
     likeness,
     nothing_watched,
     share_of,
@@ -24,7 +26,7 @@ from ..kernels.sliding import (
 )
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat
-from .after_events import event_rates
+from .after_events import event_rates, write_event
 from .event_search import (
     CHECK,
     COUNTED,
@@ -68,7 +70,10 @@ def enter_modes(model, run, state, events, again):
         return OK
     for j in range(size.n_switches):
         ev[FIRED, first + j] = 0
-        if not sleeps(model, j) and (again == 0 or not is_along(model, j)):  # where both sides are equal, too
+        if is_equality(model, j):
+            if again == 0 or not along_equality(model, j):
+                model.data[at + j] = -math.inf
+        elif not sleeps(model, j) and (again == 0 or not is_along(model, j)):  # where both sides are equal, too
             model.data[at + j] = NO_MODE if ev[STOPS, first + j] == HOLDS_AT_ZERO else -NO_MODE
     if again != 0 and sliding(model) >= 0:
         status = leave_along(model, run, state, events)
@@ -84,10 +89,19 @@ def enter_modes(model, run, state, events, again):
     status = enter_at_zero(model, run, state, events)
     if status != OK:
         return status
-    fastest = 1.0
+    settle_sides(model, run, state, events, 0)
+    return OK
+
+
+@inner
+def settle_sides(model, run, state, events, writes):
+    """Give switches that are not zero the mode of their side: what counts depends on others. Those that are marked are left."""
+    size, ev, ev_f = model.size, events.marks, events.values
+    nev, at = size.n_events, size.at_modes
+    first, fastest = nev - size.n_switches, 1.0
     for i in range(size.nq + size.nv):
         fastest = max(fastest, abs(state.K[0, i]))
-    for _ in range(size.n_switches):  # what counts may depend on those that were zero
+    for _ in range(size.n_switches):
         call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
         settled = True
         for k in range(first, nev):
@@ -96,10 +110,20 @@ def enter_modes(model, run, state, events, again):
                 continue
             if value * model.data[at + j] < 0.0:
                 model.data[at + j] = math.copysign(math.inf, value)
+                if writes != 0:
+                    write_mode(model, run, state, events, j, 2)
                 settled = False
         if settled:
-            break
-    return OK
+            return
+
+
+@inner
+def along_equality(model, equality):
+    """Tell whether the motion goes along a switch of which this is the equality."""
+    for j in range(model.size.n_switches):
+        if is_along(model, j) and equality_of(model, j) == equality:
+            return True
+    return False
 
 
 @inner
@@ -117,11 +141,13 @@ def leave_along(model, run, state, events):
     for k in range(first, nev):
         if is_along(model, k - first) and not abs(ev_f[TRIAL, k]) <= SAME * fastest:
             data[at + k - first] = NO_MODE
+            end_hold(model, k - first)
     while sliding(model) >= 0:
         if not joins(model, run, state):
             for j in range(size.n_switches):
                 if is_along(model, j):
                     data[at + j] = NO_MODE
+                    end_hold(model, j)
             return OK
         for k in range(first, nev):
             if is_along(model, k - first):
@@ -131,6 +157,7 @@ def leave_along(model, run, state, events):
         for k in range(first, nev):
             if is_along(model, k - first) and ev[FIRED, k] != 0:
                 data[at + k - first] = ev[FIRED, k] * math.inf
+                end_hold(model, k - first)
                 settled = False
         if settled:
             return OK
@@ -146,6 +173,8 @@ def enter_at_zero(model, run, state, events):
     forward = 1.0 if run.t_stop >= run.t else -1.0
     for k in range(first, nev):
         if ev[FIRED, k] == 0 or was_before(model, ev, k):
+            continue
+        if holds_at(model, run, state, events, k - first, 0):
             continue
         falls = rises = 0.0
         for side in range(2):
@@ -229,6 +258,49 @@ def arm_switches(model, run, state, events):
             mode = 1  # its value is 1
         ev_f[START, k] = value
         ev[SIGN, k], ev[LEAD, k], ev[FIRED, k] = mode if sign_of(value) == mode else COUNTED, mode, 0
+
+
+@inner
+def write_mode(model, run, state, events, j, how):
+    """Write down the mode that switch j has from here on; `how` is 0 where it has changed, 2 where it counts from here on."""
+    size, mode = model.size, model.data[model.size.at_modes + j]
+    code = TO_SLEEP if sleeps(model, j) else ALONG if mode != mode else how + (1 if mode > 0.0 else 0)
+    write_event(events, run, size.n_events + CODES * j + code, run.t, state.x, state.K, 0, size)
+
+
+@inner
+def holds_at(model, run, state, events, j, writes):
+    """Let the motion stay on switch j, zero here, if the branch taken at equality can hold it there; tell whether it can."""
+    size, data = model.size, model.data
+    equality = equality_of(model, j)
+    if equality < 0 or size.may_slide == 0 or not may_join(model):
+        return False
+    mode = data[size.at_modes + j]
+    data[size.at_modes + j], data[size.at_modes + equality] = math.nan, math.inf
+    settle_sides(model, run, state, events, writes)
+    if joins(model, run, state):
+        share = share_of(model, state.W, j)
+        if share >= 0.0 and share <= 1.0:
+            return True
+    data[size.at_modes + j], data[size.at_modes + equality] = mode, -math.inf
+    settle_sides(model, run, state, events, writes)
+    return False
+
+
+@inner
+def end_hold(model, j):
+    """Let the branch at equality hold the motion along switch j no longer."""
+    equality = equality_of(model, j)
+    if equality >= 0:
+        model.data[model.size.at_modes + equality] = -math.inf
+
+
+@inner
+def write_equality(model, run, state, events, j):
+    """Write down whether the branch at equality holds the motion along switch j from here on."""
+    equality = equality_of(model, j)
+    if equality >= 0:
+        write_mode(model, run, state, events, equality, 2)
 
 
 @inner

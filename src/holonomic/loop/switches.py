@@ -24,7 +24,7 @@ from ..kernels.signatures import EVENTS, call_model
 from ..kernels.sliding import is_along, likeness, share_of, sleeps, sliding
 from ..kernels.vectors import write_row
 from ..native.marks import apart, inner
-from .after_events import forget_steps, leave_path
+from .after_events import forget_steps, leave_path, write_event
 from .begin import enter_point
 from .event_search import (
     CAME,
@@ -46,9 +46,23 @@ from .event_search import (
     sign_of,
 )
 from .lenience import loosen
-from .look import write_event
-from .sides import AHEAD, SAME, arm_along, arm_at_zero, arm_switches, joins, known, may_join, rates_here, watch_others
-from .wake import WOKEN, again, clear_multipliers, put_to_sleep, write_mode
+from .sides import (
+    AHEAD,
+    SAME,
+    arm_along,
+    arm_at_zero,
+    arm_switches,
+    end_hold,
+    holds_at,
+    joins,
+    known,
+    may_join,
+    rates_here,
+    watch_others,
+    write_equality,
+    write_mode,
+)
+from .wake import WOKEN, again, clear_multipliers, put_to_sleep
 
 JUST_BEHIND = 64.0 * 2.220446049250313e-16  # of time: where a jump is surely over that was met at an instant
 MOST_AT_ONCE = 20  # changes of one instant, for each switch: more are no motion
@@ -141,6 +155,8 @@ def leave(model, run, state, events, j, side):
         if model.data[at + k] != alike * side * math.inf:
             model.data[at + k] = alike * side * math.inf
             write_mode(model, run, state, events, k, 0)
+    end_hold(model, j)
+    write_equality(model, run, state, events, j)
 
 
 @inner
@@ -173,11 +189,33 @@ def follow_others(model, run, state, xe, events):
                 free = ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and ev[DIRECTION, k] != NEVER and value == value
                 released = free and not sleeps(model, k - first) and side_of(ev, k, value) * model.data[at] < 0.0
             if released:
+                if is_along(model, k - first):
+                    end_hold(model, k - first)
+                    write_equality(model, run, state, events, k - first)
                 model.data[at] = (1.0 if value > 0.0 else side_of(ev, k, value)) * math.inf
                 write_mode(model, run, state, events, k - first, 2)
                 settled = False
         if settled:
             return
+
+
+@inner
+def hold_here(model, run, state, events):
+    """Let the motion stay on the switches that crossed here, if the branch taken at equality can hold it."""
+    size, ev = model.size, events.marks
+    first, found = size.n_events - size.n_switches, False
+    for k in range(first, size.n_events):
+        if abs(ev[FIRED, k]) != 1 or ev[JUMPS, k] != 0 or not holds_at(model, run, state, events, k - first, 1):
+            continue
+        found = True
+        run.h = run.h_whole
+        write_mode(model, run, state, events, k - first, 2)
+        write_equality(model, run, state, events, k - first)
+        for other in range(first, size.n_events):
+            if other == k or likeness(model, k - first, other - first) != 0:
+                ev[FIRED, other] = 0
+    if found:
+        watch_others(model, run, state, events)
 
 
 @inner
@@ -214,6 +252,7 @@ def go_on_in_mode(model, run, loop, record, events):
     first = nev - size.n_switches
     follow_others(model, run, state, loop.inside.x, events)
     clear_multipliers(size, state.x)
+    hold_here(model, run, state, events)
     forget_steps(run, state.K, 1)
     status = enter_point(model, run, state)
     if status != OK and not asks_for_function(status) and loosen(model, run, status):

@@ -54,8 +54,7 @@ from .event_search import (
     sign_of,
 )
 from .lenience import NO_MODE
-from .look import write_event
-from .sides import ALONG, CODES, TIRED, TO_SLEEP, arm_switches, enter_at_zero
+from .sides import TIRED, arm_switches, enter_at_zero, write_mode
 
 MOST_LOOKS, SHORTEST = 200, 1e-9  # parts of an attempt in which changes of selects are looked for, and the shortest one, in steps
 OPEN = -1  # NEXT of a select of which that has to be done
@@ -252,14 +251,6 @@ def begin_watch(events, k, value):
     ev[DIRECTION, k] = ev[CAME, k] = ev[NEXT, k] = ev[ROUGH, k] = ev[JUMPS, k] = 0
     ev_f[LARGEST, k], ev_f[LEFT, k] = abs(value), math.nan
     ev_f[STEP, k] = ev_f[STEP + 1, k] = 0.0
-
-
-@inner
-def write_mode(model, run, state, events, j, how):
-    """Write down the mode that switch j has from here on; `how` is 0 where it has changed, 2 where it counts from here on."""
-    size, mode = model.size, model.data[model.size.at_modes + j]
-    code = TO_SLEEP if sleeps(model, j) else ALONG if mode != mode else how + (1 if mode > 0.0 else 0)
-    write_event(events, run, size.n_events + CODES * j + code, run.t, state.x, state.K, 0, size)
 
 
 @inner

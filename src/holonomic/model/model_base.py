@@ -293,7 +293,7 @@ class ModelBase:
     def _made_data(self) -> np.ndarray:
         params = flatten_params({} if self.system.params is None else self.system.params)
         data = np.concatenate([params, self.numbers, np.zeros(self.data_places["gains"].stop - len(params) - len(self.numbers))])
-        data[self.data_places["alike"]] = [switch.alike for switch in self.switches]
+        data[self.data_places["alike"]] = [switch.likeness for switch in self.switches]
         return data
 
     @cached_property

@@ -13,6 +13,11 @@ There are two kinds. A comparison that decides, of an `if`, is followed from the
 or a function with a corner is made sleeps: its mode stays 0 until a step fails over it (see `loop.wake`), and what is watched of
 it is 1 up to then. Nobody has asked for anything to happen there, and most corners are never met, or cost no accuracy.
 
+An equality such as `v == 0` is no switch: a motion meets it for an instant only, but for one that stays there, along other
+comparisons of the same function. The branch taken at equality is then what holds, as far as it can (see `loop.sides`); its mode is
++∞ for so long, -∞ otherwise, and nothing is watched of it. Branches of `v > 0` and `v < 0` that leave a third one for v = 0 are
+the same. Where no other comparison has its function, the values decide.
+
 A switch counts where the way through the function that leads to its comparison is taken: elsewhere its function may be
 anything, NaN too, and what is watched is ±1, the sign of its mode.
 """
@@ -26,14 +31,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ..kernels.sliding import ASIDE, ASLEEP
+from ..kernels.sliding import ASIDE, ASLEEP, OF_EQUALITY, OF_PARTS, TRUE_AT_ZERO
 from .refusals import SUBJECT, short, user_place
 from .symbol import COMPARISONS, LOGIC, SWITCHED, Condition, Symbol, as_sx, negated
-from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat, vertsplit
+from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}
-_or, _and, _not, _lt, _le, _if = *map(binary, ("or", "and")), unary("not"), *map(binary, ("lt", "le", "if_else_zero"))
+_or, _and, _not = *map(binary, ("or", "and")), unary("not")
+_lt, _le, _eq, _if = map(binary, ("lt", "le", "eq", "if_else_zero"))
 _abs = unary("fabs")
 
 MOST_SELECTS = 100  # of a system, that may wake: events are kept room for, of each
@@ -53,10 +59,22 @@ class SwitchName:
     sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
     corner: bool = False  # whether nothing jumps there
     alike: int = 0  # a number that those have whose function is the same, but for its sign, which is that of the number; or 0
+    equality: bool = False  # whether it is true where both sides are equal, and nowhere else
+    of_parts: bool = False  # whether it is no comparison, but a function of two parts, such as abs or sign
+    others_at_zero: bool = False  # of an equality: whether the comparisons of its function are at zero what they are on no side
 
     def behind(self, others: int) -> SwitchName:
         """The same switch of another element: its number is none of so many others."""
         return replace(self, alike=self.alike + (others if self.alike > 0 else -others)) if self.alike else self
+
+    @property
+    def likeness(self) -> float:
+        """`alike`, with what kernels have to know of it behind the point (see `kernels.sliding`)."""
+        if self.equality:
+            more = OF_EQUALITY + (TRUE_AT_ZERO if self.others_at_zero else 0.0)
+        else:
+            more = OF_PARTS if self.of_parts else TRUE_AT_ZERO if self.at_zero else 0.0
+        return self.alike + math.copysign(more, self.alike)
 
     def __str__(self) -> str:
         return f'"{self.text}" in {self.role}, line {self.line}'
@@ -78,6 +96,7 @@ class Switches:
     names: tuple[SwitchName, ...] = ()
     watched: SX | None = None  # of each: high - low where it counts, and elsewhere the sign of its mode
     modes: SX | None = None
+    unused: SX | None = None  # modes that stand in the expressions, and of which the values decide always
 
     def __len__(self) -> int:
         return len(self.names)
@@ -108,12 +127,37 @@ class Switchboard:
     def kept_in(self, expressions: SX) -> Switches:
         """Return the switches that expressions depend on, once all functions are traced."""
         every = list(self._known.values())
-        kept = [each for each in every if depends_on(expressions, each.mode)]
+        found = [each for each in every if depends_on(expressions, each.mode)]
+        kept = self._with_equalities(found)
+        unused = vertcat(SX(0, 1), *(each.mode for each in found if each not in kept))
         kept.sort(key=lambda each: each.name.sleeps)  # those of selects stand last
         others = vertcat(SX(0, 1), *(each.mode for each in every if each not in kept))
         watched = vertcat(SX(0, 1), *(_watched(each) for each in kept))
         watched = substitute(watched, others, SX.zeros(others.numel(), 1))
-        return Switches(_alike(kept), watched, vertcat(SX(0, 1), *(each.mode for each in kept)))
+        return Switches(_alike(kept), watched, vertcat(SX(0, 1), *(each.mode for each in kept)), unused)
+
+    def _with_equalities(self, found: list[_Switch]) -> list[_Switch]:
+        """The same with one equality for each function on which a motion may stay, and no other."""
+        kept, groups = list(found), {}
+        for each in found:
+            groups.setdefault(min(_text(each.value), _text(-each.value)), []).append(each)
+        for group in groups.values():
+            others = [each for each in group if not each.name.equality]
+            equal = [each for each in group if each.name.equality]
+            compared = [each for each in others if not each.name.of_parts]
+            at_zero = _leave_a_branch_for_zero(compared)
+            if at_zero and not equal:
+                name = SwitchName(compared[0].name.role, compared[0].name.line, f"{compared[0].name.text} (at equality)")
+                equal = [_Switch(name, SX.sym(f"mode{len(self._known)}"), compared[0].value)]
+                self._known["at equality", _text(compared[0].value)] = equal[0]
+                kept += equal
+            for each in equal:
+                each.name = replace(each.name, equality=True, others_at_zero=at_zero)
+                if not others:
+                    kept.remove(each)
+            for each in others if equal else ():  # followed from the start: it is said what holds there
+                each.name = replace(each.name, sleeps=False)
+        return kept
 
     def __len__(self) -> int:
         return len(self._known)
@@ -133,6 +177,9 @@ class Switchboard:
         if sign in _JOINED:
             sides = [self.switched(side, path) if isinstance(side, Symbol) else side for side in (left, right)]
             return Condition(_JOINED[sign](as_sx(sides[0]), as_sx(sides[1])), (sides[0], sign, sides[1]))
+        if sign in ("==", "!="):
+            mode = self._mode_of_equality(as_sx(left), as_sx(right), lambda: condition._text())
+            return condition if mode is None else Condition(_equal(as_sx(left), sign, as_sx(right), mode), condition.relation)
         if sign not in _ORDERED:
             return condition
         low, high = (as_sx(left), as_sx(right)) if sign in ("<", "<=") else (as_sx(right), as_sx(left))
@@ -146,41 +193,78 @@ class Switchboard:
             mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: f"{left} {sign} {right}")
             if mode is not None:
                 return _compare(low, high, sign, mode)
+        if sign in ("==", "!="):
+            mode = self._mode_of_equality(left, right, lambda: f"{left} {sign} {right}")
+            if mode is not None:
+                return _equal(left, sign, right, mode)
         return build(left, right)
 
     def in_two(self, plain: SX, low: SX, high: SX, above: SX, below: SX, corner: bool) -> SX:
         """Return a function of which a mode takes one side: `above` where low < high, or `below`."""
-        mode = self._mode_of(low, high, False, lambda: f"{low} < {high}", corner=corner)
+        mode = self._mode_of(low, high, False, lambda: f"{low} < {high}", corner=corner, of_parts=True)
         if mode is None:
             return plain
         return _if(_lt(_abs(mode), SX(1)), plain) + _if(_le(SX(1), mode), above) + _if(_le(mode, SX(-1)), below)
 
-    def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps: bool = True, corner: bool = False) -> SX | None:
-        """The mode of a comparison, None where it is no switch; without a `path` it counts on the way that is being followed."""
+    def _undecided(self, condition: SX) -> SX:
+        """Whether a condition is one along which the motion goes.
+
+        Its mode is NaN then, or ±ASIDE where one side of it is looked at; or it is an equality that holds.
+        """
+        found = SX(0)
+        for each in self._known.values():
+            if not depends_on(condition, each.mode):
+                continue
+            if each.name.equality:
+                found = _or(found, _le(SX(1), each.mode))
+            else:
+                size = _abs(each.mode)
+                found = _or(found, _not(_or(_lt(size, SX(0.1 * ASIDE)), _lt(SX(10.0 * ASIDE), size))))
+        return found
+
+    def _changing_difference(self, low: SX, high: SX) -> SX | None:
+        """high - low, or None where it does not change along a run, or is not known at a state."""
         if any(side.is_constant() and not math.isfinite(float(side)) for side in (low, high)):
             return None  # whether it is a number at all, or finite
         value = high - low
-        if not depends_on(value, self._changing) or depends_on(value, self._elsewhere):
+        return value if depends_on(value, self._changing) and not depends_on(value, self._elsewhere) else None
+
+    def _mode_of_equality(self, left: SX, right: SX, told) -> SX | None:
+        """The mode of an equality, None where it has none; one for each function, whatever its sign."""
+        value = self._changing_difference(left, right)
+        if value is None:
+            return None
+        key = "==", min(_text(value), _text(-value))
+        if key not in self._known:
+            line, text = user_place()
+            name = SwitchName(SUBJECT.get(), line, text or short(told()), equality=True)
+            self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
+        return self._known[key].mode
+
+    def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps=True, corner=False, of_parts=False) -> SX | None:
+        """The mode of a comparison, None where it is no switch; without a `path` it counts on the way that is being followed."""
+        value = self._changing_difference(low, high)
+        if value is None:
             return None
         texts = _text(low), _text(high)
-        key, opposite = (sleeps, at_zero and not sleeps, *texts), sleeps and self._known.get((sleeps, False, *reversed(texts)))
+        key, opposite = (sleeps, at_zero, of_parts, *texts), of_parts and self._known.get((sleeps, False, True, *reversed(texts)))
         known = opposite or self._known.get(key)  # v < 0 has the mode of v > 0, with the other sign
         if known is None:
             if sleeps and sum(each.name.sleeps for each in self._known.values()) >= MOST_SELECTS:
                 return None
             line, text = user_place()
-            name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps, corner)
+            name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps, corner, of_parts=of_parts)
             known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
         if known.name.corner and not corner:
             known.name = replace(known.name, corner=False)
         if path is None:
             followed = PATH.get()
             path = [] if followed is None else followed.before()
-        way, taken, either, modes = [], SX(1), SX(1), self.modes
+        way, taken, either = [], SX(1), SX(1)
         for before, answer in path:
             way.append((_text(before.sx), answer))
             here = before.sx if answer else _not(before.sx)
-            taken, either = _and(taken, here), _and(either, _or(here, _undecided(before.sx, modes)))
+            taken, either = _and(taken, here), _and(either, _or(here, self._undecided(before.sx)))
         known.ways.setdefault(tuple(way), taken)
         known.either.setdefault(tuple(way), either)
         return -known.mode if opposite else known.mode
@@ -191,17 +275,23 @@ def _compare(low: SX, high: SX, sign: str, mode: SX) -> SX:
     return COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1](low, high + mode)
 
 
-def _undecided(condition: SX, modes: SX) -> SX:
-    """Whether a condition is one along which the motion goes: its mode is NaN, or ±ASIDE where one side of it is looked at."""
-    found = SX(0)
-    for mode in vertsplit(modes) if modes.numel() else ():
-        if depends_on(condition, mode):
-            found = _or(found, _not(_or(_lt(_abs(mode), SX(0.1 * ASIDE)), _lt(SX(10.0 * ASIDE), _abs(mode)))))
-    return found
+def _equal(left: SX, sign: str, right: SX, mode: SX) -> SX:
+    """left == right or left != right, as the mode has it."""
+    equal = _or(_le(SX(1), mode), _and(_lt(_abs(mode), SX(1)), _eq(left, right)))
+    return equal if sign == "==" else _not(equal)
+
+
+def _leave_a_branch_for_zero(group: list[_Switch]) -> bool:
+    """Whether comparisons of one function say at zero what they say on neither side of it, as `v > 0` and `v < 0` do."""
+    first = _text(group[0].value) if group else ""
+    at_zero, above = zip(*((each.name.at_zero, _text(each.value) == first) for each in group), strict=True) if group else ((), ())
+    return at_zero != above and at_zero != tuple(not each for each in above)
 
 
 def _watched(switch: _Switch) -> SX:
     """What is watched of a switch."""
+    if switch.name.equality:
+        return if_else(_lt(switch.mode, SX(0)), -1, 1)
     counts, either, zero = SX(0), SX(0), SX(0)
     for way in switch.ways.values():
         counts = _or(counts, way)

@@ -149,6 +149,9 @@ def trace(
         outputs[name] = stage.run(function, role, ANY, full).T  # transposed: row by row on the tape
         shapes[name] = np.shape(call(function, role, full, stage.points[0]))
     switches = stage.board.kept_in(vertcat(*(vec(part) for part in parts.values() if part is not None)))
+    if switches.unused.numel():
+        by_values = SX.zeros(switches.unused.numel(), 1)
+        parts = {name: None if part is None else substitute(part, switches.unused, by_values) for name, part in parts.items()}
     if len(switches):
         parts["switches"] = switches.watched
     freed, numbers, numbers_sx = _free_numbers(parts, outputs, watched(stage, events or {}, full), numbers)
