@@ -22,6 +22,7 @@ OURS = __name__.rpartition(".")[0] + "."  # modules whose frames are not the use
 DECIDES = 16  # in the argument of COMPARE_OP, from Python 3.13 on: the result is made a truth value
 WIDTH = 60  # of an expression or a source line quoted in a message
 SUBJECT = contextvars.ContextVar("the function being traced", default="the traced function")
+PLACE = contextvars.ContextVar("what stands for a line of our own", default="")
 REFUSALS = contextvars.ContextVar("refusals of the function being traced", default=None)
 
 
@@ -63,8 +64,20 @@ def user_line():
     return _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
+@contextlib.contextmanager
+def said_as(text: str):
+    """Let `user_place` give a text in the place of a line of our own, inside."""
+    token = PLACE.set(text)
+    try:
+        yield
+    finally:
+        PLACE.reset(token)
+
+
 def user_place() -> tuple[int, str]:
     """Return the number of that line, and its source as it is quoted; "" where there is none."""
+    if PLACE.get():
+        return 0, PLACE.get()
     frame = _users_frame()
     quoted = _quoted(frame.f_code, frame.f_lasti, frame.f_lineno)[1]
     return frame.f_lineno, quoted[3:-2]  # of ' ("...")'

@@ -74,10 +74,10 @@ class SwitchName:
             more = OF_EQUALITY + (TRUE_AT_ZERO if self.others_at_zero else 0.0)
         else:
             more = OF_PARTS if self.of_parts else TRUE_AT_ZERO if self.at_zero else 0.0
-        return self.alike + math.copysign(more, self.alike)
+        return self.alike + math.copysign(more, self.alike) if self.alike else 0.0
 
     def __str__(self) -> str:
-        return f'"{self.text}" in {self.role}, line {self.line}'
+        return f'"{self.text}" in {self.role}' + (f", line {self.line}" if self.line else "")
 
 
 @dataclass(eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import BadArgument
 from ..model.made_functions import maker
+from ..model.refusals import said_as
 from .small_vectors import arctan2, times
 from .users_functions import answered
 
@@ -150,12 +151,31 @@ def stribeck_level(rate, p, coulomb, static, stribeck, smoothing):
     return level * np.tanh(rate / p[smoothing])
 
 
+def friction_level(rate, p, sliding, static, stribeck, smoothing):
+    """Friction with the sign of the rate: smoothed, or with sticking where there is no smoothing."""
+    if smoothing is None:
+        return level_that_holds(rate, p, sliding, static, stribeck)
+    return stribeck_level(rate, p, sliding, static, stribeck, smoothing)
+
+
+def level_that_holds(rate, p, sliding, static, stribeck):
+    """Static friction while nothing slides, up to which it holds; else that of sliding, with Stribeck's peak if there is one."""
+    slides = p[sliding]
+    if stribeck is not None:
+        ratio = rate / p[stribeck]
+        slides = slides + (p[static] - slides) * np.exp(-(ratio * ratio))
+    with said_as("speed == 0 of a friction that holds"):
+        level = np.where(rate == 0, p[static], slides)
+    with said_as("speed > 0 of a friction that holds"):
+        return level * np.sign(rate)
+
+
 @maker
 def friction_effort(coulomb, static, stribeck, viscous, smoothing):
     """Friction of a known size against the rate, and viscous damping."""
 
     def effort(x, rate, t, p, u):
-        return -stribeck_level(rate, p, coulomb, static, stribeck, smoothing) - p[viscous] * rate
+        return -friction_level(rate, p, coulomb, static, stribeck, smoothing) - p[viscous] * rate
 
     return effort
 
@@ -172,7 +192,7 @@ def loaded_friction(rows, arm, coefficient, static, stribeck, viscous, smoothing
         for row in rows:
             squares = squares + load[row] * load[row]
         reach = 1.0 if arm is None else p[arm]
-        level = stribeck_level(reach * rate, p, coefficient, static, stribeck, smoothing)
+        level = friction_level(reach * rate, p, coefficient, static, stribeck, smoothing)
         return -(reach * np.sqrt(squares) * level) - p[viscous] * rate
 
     return effort

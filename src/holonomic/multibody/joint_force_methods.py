@@ -104,11 +104,14 @@ class JointForceMethods:
 
     def friction(self, joint, *, coulomb: float | None = None, coefficient: float | None = None,
                  radius: float | None = None, static: float | None = None, stribeck: float | None = None,
-                 viscous: float = 0.0, smoothing: float = 1e-2) -> Force:  # fmt: skip
+                 viscous: float = 0.0, smoothing: float | None = None, hold: bool = False) -> Force:  # fmt: skip
         """Add dry friction on a joint, read as "joint friction": for a known load, or under the joint's own reaction.
 
         Known load: -(F_c + (F_s - F_c) exp(-(x'/x_s)²)) tanh(x'/ε) - d x'. Under the reaction F of the joint, the same
         with F_c = μ |F|, and in a bearing of radius r with the sliding speed r x' and the torque r μ |F|.
+
+        With `hold=True` the joint sticks: it does not move at all while F_s can hold it, and slides from then on with the
+        sign of x' in the place of tanh(x'/ε), until it comes to rest again. Explicit integrators follow that.
 
         Parameters
         ----------
@@ -123,12 +126,15 @@ class JointForceMethods:
         static : float
             F_s, or the coefficient μ_s, at the peak where it starts to slide; as when sliding if not given.
         stribeck : float
-            Speed x_s at which the peak has faded; ten times `smoothing` if not given. m/s where there is a radius.
+            Speed x_s at which the peak has faded; ten times `smoothing` if not given, and no peak with `hold`. m/s where
+            there is a radius.
         viscous : float
             d, N m s or N s/m.
         smoothing : float
             Speed ε below which friction grows from zero, rad/s or m/s: it creeps instead of sticking. Small values
-            make the problem stiff.
+            make the problem stiff. 0.01 if not given.
+        hold : bool
+            Whether it sticks without creep. `smoothing` has no meaning then.
         """
         joint = self._joint(joint, "friction")
         name = f"{joint.name} friction"
@@ -140,17 +146,22 @@ class JointForceMethods:
             )
         if callable(coulomb) or callable(coefficient) or callable(static):
             raise BadArgument(f"{name!r}: give numbers; coefficient= already follows the joint's own reaction.")
+        if hold and smoothing is not None:
+            raise BadArgument(f"{name!r}: hold=True sticks, smoothing={smoothing:g} creeps. Leave one of them out.")
         sliding = {"coulomb": coulomb} if coefficient is None else {"coefficient": coefficient}
         (level,) = sliding.values()
-        numbers = sliding | {"static": level if static is None else static,
-                             "stribeck": 10 * smoothing if stribeck is None else stribeck, "viscous": viscous,
+        if not hold:
+            smoothing = 1e-2 if smoothing is None else smoothing
+            stribeck = 10 * smoothing if stribeck is None else stribeck
+        numbers = sliding | {"static": level if static is None else static, "stribeck": stribeck, "viscous": viscous,
                              "smoothing": smoothing}  # fmt: skip
         if coefficient is not None:
             self._check_bearing(joint, name, radius)
         keys = [
-            self.params.add(f"{name}.{key}", value, positive if key in ("stribeck", "smoothing") else not_negative)
+            None if value is None
+            else self.params.add(f"{name}.{key}", value, positive if key in ("stribeck", "smoothing") else not_negative)
             for key, value in numbers.items()
-        ]
+        ]  # fmt: skip
         if coefficient is None:
             act = self._effort(joint, ef.friction_effort(*keys))
             return self._enter(Force(name, "friction", act, joint.marks, on=joint.name))

@@ -18,6 +18,7 @@ from ..starting.impulse import Impact
 from . import plane, space
 from .acting_views import DriveView, ForceView, JointView
 from .body import Body, Frame
+from .held_efforts import held_efforts, sticks, with_effort
 from .joint import follows_time
 from .lower import drawn_centres
 from .row_layout import RowLayout
@@ -351,8 +352,17 @@ class MechanismRecord:
             total = total + sum(force * self.v[self.kit.NV * k + i] for i, force in enumerate(forces))
         return total
 
+    @cached_property
+    def _held(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        return held_efforts(self)
+
     def acts(self, force):
-        """What a force does to which body over time."""
+        """What a force does to which body over time; while it holds a joint, what it takes to hold it."""
+        acts = self.by_law(force)
+        return with_effort(self, force, acts, *self._held[force.name]) if sticks(self, force) else acts
+
+    def by_law(self, force):
+        """What a force would do by its law alone."""
         return self._done(force, force.act)
 
     def applied(self, force):

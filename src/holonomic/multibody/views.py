@@ -130,13 +130,18 @@ class PowerView:
         raise AttributeError(f"no power of kind {kind!r} here; there is: {', '.join(known) or 'none'}.")
 
 
-def kinetic_energy(r: MechanismRecord, body):
-    """Of one body, J."""
-    nv, k = r.kit.NV, body.index
+def mass_block(r: MechanismRecord, body):
+    """Names of the numbers of a body's mass matrix, and the matrix."""
     params = known_in(r.p)
     stated = f"{body.name}.shape mass"  # there where the inertia grows with the mass
     mass, inertia, _ = mass_keys(body.name, params)
-    block = r.kit.mass_block(r.p, (mass, inertia, stated if stated in params else None))
+    keys = (mass, inertia, stated if stated in params else None)
+    return keys, r.kit.mass_block(r.p, keys)
+
+
+def kinetic_energy(r: MechanismRecord, body):
+    """Of one body, J."""
+    nv, k, (_, block) = r.kit.NV, body.index, mass_block(r, body)
     v = r.v[nv * k : nv * (k + 1)]
     return sum(block[i][j] * v[i] * v[j] for i in range(nv) for j in range(nv)) / 2.0
 
