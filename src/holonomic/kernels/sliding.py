@@ -30,7 +30,7 @@ from ..errors import NOT_FINITE, OK, SINGULAR
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, vec
 from .signatures import EVENT_RATES, FIELD, call_field, call_model
-from .vectors import row_finite
+from .vectors import EPS, row_finite
 
 ASLEEP = 1e-300  # modes that are less are those of selects that sleep: the values decide
 ASIDE = 1e290  # the size of modes where one side of a motion along them is looked at: what counts on either side is watched
@@ -38,6 +38,7 @@ MOST_ALONG = 8  # switches along which a motion goes at once
 SAME_FIELD = 1e-6  # of the largest slope: what fields that add up may differ by
 OF_EQUALITY, TRUE_AT_ZERO, OF_PARTS = 0.5, 0.25, 0.125  # behind the point of what switches are alike
 HOLDS = 1e-9  # g', beside the largest slope, of a motion that stays at zero
+CANCELS = 16.0 * EPS  # of the terms of a mean: below this it is rounding
 RHO_LEAST = 1e-8  # pivot ratio of each field, as in `evaluate`
 
 
@@ -263,10 +264,15 @@ def mean_field(model, run, t, x, K, row, W):
     solve_shares(W, matrix, shares, n, HOLDS * fastest)
     for i in range(block):
         value = least = W[first + i]
+        terms = abs(value)
         for k in range(n):
             other = W[first + (k + 1) * block + i]
-            value += W[shares + k] * (other - W[first + i])
+            part = W[shares + k] * (other - W[first + i])
+            value += part
+            terms += abs(part)
             least = min(least, other)
+        if abs(value) <= CANCELS * terms:  # what rounding leaves of a motion that is held
+            value = 0.0
         if i < 2 * nev:
             W[rates + i] = value
         else:
