@@ -65,7 +65,7 @@ class KindTable:
     first : (elements,) array of int
         First row of each, of constraints.
     switches : (elements, switches) array of int
-        Numbers of the switches of each; None: they have none, or they are not followed.
+        Numbers of the switches of each, -1 of one that is not followed; None: there is none that is.
     """
 
     def __init__(self, kind: Kind):
@@ -249,7 +249,8 @@ class Collection:
             elif source.kind == "input":
                 found[:, i] = behind + source.which
             elif source.kind == "mode":
-                found[:, i] = self._by_values if table.switches is None else modes + table.switches[:, source.which]
+                own = -1 if table.switches is None else table.switches[:, source.which]
+                found[:, i] = np.where(own < 0, self._by_values, modes + own)
             else:  # the value at the start of an invariant
                 found[:, i] = behind + 3 * self.n_inputs - self.n_constraints + table.first
         return found
@@ -260,27 +261,35 @@ class Collection:
         return 0 if self.norms is None else len(self.norms.ends) * self.norms.kind.rows
 
     def _number_switches(self) -> None:
-        """Number the switches: all are followed, unless there are so many that steps would end on one all the time.
+        """Number the switches: those of `if`s first, then selects that jump, then mere corners.
 
-        Nor are they where the rows of events would take more than 2 GB.
+        Each of these groups is followed whole, or left to its values: where there are so many that steps would end on one all the
+        time, or where the rows of events would take more than 2 GB.
         """
         names: list[SwitchName] = []
         shared: dict[str, int] = {}
         tables = [table for table in self.tables if table.kind.switches]
-        numbers = [np.empty((len(table.ends), len(table.kind.switches)), dtype=np.int64) for table in tables]
-        others = 0  # numbers of likeness before those of a table: switches of different elements are not alike
+        numbers = [np.full((len(table.ends), len(table.kind.switches)), -1) for table in tables]
+        room = min(MOST_SWITCHES, SWITCHED_NUMBERS // ((self.nq + self.nv) * self.n_bodies + self.n_states))
+        for group in range(3):
+            more: list[SwitchName] = []
+            given = [each.copy() for each in numbers]
+            others = 0  # numbers of likeness before those of a table: switches of different elements are not alike
+            for table, own in zip(tables, given, strict=True):
+                most = max(abs(name.alike) for name in table.kind.switches)
+                for j, (name, key) in enumerate(zip(table.kind.switches, table.kind.shared_by, strict=True)):
+                    if name.sleeps + name.corner != group:
+                        continue
+                    count, at = len(own) if key is None else int(key not in shared), len(names) + len(more)
+                    own[:, j] = at + np.arange(len(own)) if key is None else shared.setdefault(key, at)
+                    more += [name.behind(others + e * most) for e in range(count)]
+                others += len(own) * most
+            if len(names) + len(more) > room:
+                break
+            names, numbers = names + more, given
         for table, own in zip(tables, numbers, strict=True):
-            most = max(abs(name.alike) for name in table.kind.switches)
-            for j, (name, key) in enumerate(zip(table.kind.switches, table.kind.shared_by, strict=True)):
-                count = len(own) if key is None else int(key not in shared)
-                own[:, j] = len(names) + np.arange(len(own)) if key is None else shared.setdefault(key, len(names))
-                names += [name.behind(others + e * most) for e in range(count)]
-            others += len(own) * most
-        if len(names) > min(MOST_SWITCHES, SWITCHED_NUMBERS // ((self.nq + self.nv) * self.n_bodies + self.n_states)):
-            self._by_values = self.constant(0.0)
-            return
-        for table, own in zip(tables, numbers, strict=True):
-            table.switches = own
+            table.switches = own if np.any(own >= 0) else None
+        self._by_values = self.constant(0.0) if any(np.any(own < 0) for own in numbers) else -1
         self.switches = tuple(names)
 
     def settle(self) -> None:

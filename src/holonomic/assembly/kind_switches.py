@@ -1,7 +1,7 @@
 """Switches of one kind of element: the comparisons of a law of the user's, each with a mode of every element in data.
 
-Those of an `if` are followed, in forces and in rates of states. Comparisons of selects decide by their values here, and so do those
-of forces that follow multipliers: their modes are left out.
+Those in forces and in rates of states are followed: of an `if` from the start, of selects once they wake. Those of forces that
+follow multipliers are left to their values, and so is what stands elsewhere: their modes are left out.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def followed_switches(what: int, traced) -> FollowedSwitches:
     from ..model.symbolics import SX, densify, vertcat, vertsplit
 
     every = SX(0, 1) if traced.stage is None else traced.stage.board.modes
-    names = tuple(name for name in traced.switches if not name.sleeps) if what in (FORCE, STATE) else ()
+    names = traced.switches if what in (FORCE, STATE) else ()
     if not names:
         return FollowedSwitches((), SX(0, 1), SX(0, 1), every)
-    e, n = traced.expressions, len(names)  # those of selects stand behind them
-    last = e.data.numel() - N_GAINS - len(traced.switches)  # behind all modes is which are alike
-    modes = vertsplit(e.data[last - len(traced.switches) : last])[:n]
-    kept = {repr(mode) for mode in modes}
+    e, n = traced.expressions, len(names)
+    last = e.data.numel() - N_GAINS - n  # behind all modes is which are alike
+    modes = e.data[last - n : last]
+    kept = {repr(mode) for mode in vertsplit(modes)}
     left_out = vertcat(SX(0, 1), *(mode for mode in vertsplit(every) if repr(mode) not in kept))
-    return FollowedSwitches(names, vertcat(*vertsplit(densify(e.switches))[:n]), vertcat(*modes), left_out)
+    return FollowedSwitches(names, densify(e.switches), modes, left_out)

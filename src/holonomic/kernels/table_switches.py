@@ -61,7 +61,8 @@ def _each(head, t, x, wide, b, given, out, n):
                 call_model_at(kinds[base + 4], kinds[base + 5], NO_MODE, t, T, 0, T, at_slope, D, T, at_out)
             for row in range(n):
                 for i in range(many):
-                    out[row * total + head.n_events + which[e * many + i]] = T[at_out + row * many + i]
+                    if which[e * many + i] >= 0:
+                        out[row * total + head.n_events + which[e * many + i]] = T[at_out + row * many + i]
     leave_room(address)
     return OK
 

@@ -292,12 +292,12 @@ def _watched(switch: _Switch) -> SX:
     """What is watched of a switch."""
     if switch.name.equality:
         return if_else(_lt(switch.mode, SX(0)), -1, 1)
-    counts, either, zero = SX(0), SX(0), SX(0)
+    counts, either = SX(0), SX(0)
     for way in switch.ways.values():
         counts = _or(counts, way)
     for way in switch.either.values():
         either = _or(either, way)
-    is_number = _or(_le(switch.value, zero), _lt(zero, switch.value))
+    is_number = _le(_abs(switch.value), SX(math.inf))  # which bounds can tell, too
     if not (counts.is_constant() and float(counts)):
         counts = _or(counts, _and(either, is_number))
     if switch.name.sleeps:  # it has no value, too, where that is NaN: comparisons are false there
