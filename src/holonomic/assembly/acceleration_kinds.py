@@ -40,10 +40,13 @@ class AccelerationKind(NamedTuple):
     reads: tuple[str, ...]  # letters of the multipliers
 
 
-def acceleration_kind(what: int, d, made: Callable, levels: Sequence[str], states: Sequence[int], widths) -> AccelerationKind:
+def acceleration_kind(
+    what: int, d, made: Callable, levels: Sequence[str], states: Sequence[int], widths, followed=None
+) -> AccelerationKind:
     """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b.
 
-    `states` are the lengths of the states that it sees, its own first; `widths` coordinates and velocities of its ends.
+    `states` are the lengths of the states that it sees, its own first; `widths` coordinates and velocities of its ends;
+    `followed` are its switches.
     """
     from ..model.symbolics import SX, densify, jacobian, vertcat
 
@@ -60,7 +63,7 @@ def acceleration_kind(what: int, d, made: Callable, levels: Sequence[str], state
         before = sum(width for width, _ in widths[: len(widths) - len(states)])
         left["q"] = vertcat(SX.zeros(before, 1), -e.states[: states[0]], SX.zeros(nq - before - states[0], 1))
     elif what in (FORCE, LOADED):
-        left["w"] = -d.force
+        left["w"] = -d.force if followed is None else followed.unless_along(-d.force)
         if least:
             left["v"] = -d.force
     else:

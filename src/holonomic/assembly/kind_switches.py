@@ -1,7 +1,7 @@
 """Switches of one kind of element: the comparisons of a law of the user's, each with a mode of every element in data.
 
-Those in forces and in rates of states are followed: of an `if` from the start, of selects once they wake. Those of forces that
-follow multipliers are left to their values, and so is what stands elsewhere: their modes are left out.
+Those in forces and in rates of states are followed: of an `if` from the start, of selects once they wake. What stands elsewhere is
+left to its values: its modes are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..kernels.elements import FORCE, STATE
+from ..kernels.newton_memory import LOADED
 
 if TYPE_CHECKING:
     from ..model.switchboard import SwitchName
@@ -40,7 +41,7 @@ def followed_switches(what: int, traced) -> FollowedSwitches:
     from ..model.symbolics import SX, densify, vertcat, vertsplit
 
     every = SX(0, 1) if traced.stage is None else traced.stage.board.modes
-    names = traced.switches if what in (FORCE, STATE) else ()
+    names = traced.switches if what in (FORCE, STATE, LOADED) else ()
     if not names:
         return FollowedSwitches((), SX(0, 1), SX(0, 1), every)
     e, n = traced.expressions, len(names)

@@ -217,9 +217,11 @@ def make_kind(
     none = SX.sym("none", 0)
     followed = followed_switches(what, traced)
     names, modes = followed.names, followed.left_out
+    switched = followed if names and what == LOADED else None
     if names:
         slope = SX.sym("slope", len(q0) + len(v0))
-        made["main"] = followed.unless_along(made["main"])
+        if what != LOADED:
+            made["main"] = followed.unless_along(made["main"])
         made["switches"] = followed.watched
 
     def function(out, b=none) -> Function:
@@ -249,8 +251,8 @@ def make_kind(
     def derived(levels: Levels) -> NewtonKind | AccelerationKind:
         states = [size for _, size in extras.states]
         if levels[0] == ACCELERATIONS:
-            return acceleration_kind(what, d, function, levels, states, widths)
-        return newton_kind(what, d, rates, function, levels, states)
+            return acceleration_kind(what, d, function, levels, states, widths, switched)
+        return newton_kind(what, d, rates, function, levels, states, switched)
 
     return Kind(
         what, tuple(widths), rows if what >= ROWS else 0, full, what == STATE or (rates and what == BODY),

@@ -50,7 +50,7 @@ def levels_of(what: int, levels: Levels) -> Levels:
     return levels[:1] if what == SPEEDS and levels[0] == "acceleration" else VELOCITY
 
 
-def newton_kind(what: int, d, rates: bool, made: Callable, levels: Levels, states: Sequence[int] = ()) -> NewtonKind:
+def newton_kind(what: int, d, rates: bool, made: Callable, levels: Levels, states: Sequence[int] = (), followed=None) -> NewtonKind:
     """Derive it for the System of one element; `made(out, b)` compiles what it gives of (q, v) and b.
 
     `states` are the lengths of the states that it sees, its own first.
@@ -91,7 +91,7 @@ def newton_kind(what: int, d, rates: bool, made: Callable, levels: Levels, state
         b, left, equations = SX.sym("none", 0), -e.states[:own], None
         add(MASS, SX.eye(own), nv, nv)
     elif what == LOADED:  # its rows are those of the joint that it follows
-        b, left = e.lam, -d.force
+        b, left = e.lam, -d.force if followed is None else followed.unless_along(-d.force)
         add(BY_LAM, jacobian(left, b), 0, nv)
         equations = left
     else:
