@@ -208,9 +208,9 @@ def measure_peers(venvs: Path) -> str:
         missing = "\n\ndiffrax was not there."
     ours = rows[0][1]
     shown = [
-        [label, f"{speed:.0f}", f"{ours / speed:.1f}", "" if error is None else f"{error:.0e}"] for label, speed, error in rows
+        [label, f"{ours / speed:.1f}", "" if error is None else f"{error:.0e}"] for label, speed, error in rows
     ]
-    return table(["on two cores", "runs/s", "holonomic is faster by", "largest error of the crank (rad)"], shown) + missing
+    return table(["on two cores", "time beside ours", "largest error of the crank (rad)"], shown) + missing
 
 
 def measure_dask() -> str:
@@ -314,7 +314,8 @@ TITLES = {
     "peers": (
         "Beside other ways",
         "The same members with `multiprocessing` over SciPy's DOP853, the accelerations solved in the right-hand side "
-        "without any stabilization, and with `vmap` of JAX over diffrax on the CPU. `python benchmarks/many.py peers`",
+        "without any stabilization, and with `vmap` of JAX over diffrax on the CPU. Times are wall times of whole calls, "
+        "relative to the first row. `python benchmarks/many.py peers`",
     ),
     "dask": ("A Dask cluster", "Worker processes of one thread each on the same machine. `python benchmarks/many.py dask`"),
     "stiff": (
