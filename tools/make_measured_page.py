@@ -17,9 +17,9 @@ PAGE = DOCS / "measured.md"
 
 HEAD = """# Measured
 
-Each line has the main number of one measurement. Its page has the whole table and the command that makes it. The stamp names the commit
-that was measured, or the one that brought the numbers. Times are those of one core of an AMD EPYC unless the table says otherwise.
-`tools/make_measured_page.py` reads the lines from these pages.
+Each line has the main number of one measurement. Its page has the whole table and the command that makes it. The stamp names
+the commit that was measured, or the one that brought the numbers. Times are those of one core of an AMD EPYC unless the table
+says otherwise. `tools/make_measured_page.py` reads the lines from these pages.
 
 | what | main result | table | commit, date |
 | --- | --- | --- | --- |
@@ -129,7 +129,8 @@ def reproduction() -> str:
 def page() -> str:
     """Return the page."""
     rows = [*(result.line() for result in RESULTS), reproduction()]
-    return HEAD + "\n".join(rows) + "\n\n[Hard places](hard-places.md) and [limits](limits.md) say what is hard, and where it ends.\n"
+    foot = "[Hard places](hard-places.md) and [limits](limits.md) say what is hard, and where it ends.\n"
+    return HEAD + "\n".join([*rows, "", foot])
 
 
 def main() -> int:
