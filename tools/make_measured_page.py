@@ -95,8 +95,9 @@ RESULTS = (
     Result("Threads", "many-speed", (r"\| with projection \| (\d+) \| (\d+) \| ([\d.]+) \|",),
            "{} runs of the seven-body mechanism a second on one thread, {} on two"),
     Result("Mechanisms of any size, without compiling", "scale",
-           (r"\| planar chain \| 100 \| ([^|]+?) \| (\d+) \|", r"\| planar chain \| 1000 \| ([^|]+?) \| (\d+) \|"),
-           "chain of 100 rods drawn and run in {0}, of 1000 in {2}; one evaluation {1} and {3} ns a body"),
+           (r"\| planar chain \| 100 \| ([^|]+?) \| (\d+) \|", r"\| planar chain \| 1000 \| ([^|]+?) \| (\d+) \| ([^|]+?) \|"),
+           "chain of 100 rods: first result after {0}; of 1000: after {2}, a second of motion in {4}; "
+           "one evaluation {1} and {3} ns a body"),
     Result("Whole sweeps on a GPU (H200)", "gpu",
            (r"\| no stabilization \| [\d.]+ \| ([\d.]+) \|", r"\| Projection \| [\d.]+ \| ([\d.]+) \|"),
            "{} million runs of the seven-body mechanism a second without stabilization, {} with projection"),
