@@ -270,19 +270,21 @@ def page(known: dict) -> str:
 
 TEXT = """# The automatic choice, measured
 
-Made by `benchmarks/automatic_choice.py`, {stamp}. Every problem of the library, those of the papers with ν = 1, 100 and 1000 and
-with and without the force (damping 0), once with nothing chosen and once with every combination a person might pick
-(explicit methods with projection; BDF and Radau on every formulation that applies), rtol 1e-6, atol 1e-9. Times are
-in milliseconds, the best of as many runs as fit into a second, the automatic choice and the three fastest by hand by
-turns.
+Made by `benchmarks/automatic_choice.py`, {stamp}. Every problem of the library runs once with nothing chosen, and once with
+every combination that you might pick: explicit methods with projection; BDF and Radau on every formulation that applies.
+Problems of the papers run with ν = 1, 100 and 1000 and with and without the force (damping 0). rtol is 1e-6, atol 1e-9. Times
+are in milliseconds, the best of as many runs as fit into a second. The automatic choice and the three fastest by hand run
+alternately.
 
-κ is the problem's own amplification: the error of DOP853 at rtol 1e-9 over 1e-9 (where it fails, DOP853 at
-1e-8 or Radau at 1e-9), at least 1. Errors are the largest over all steps of a run. An answer counts as right where its
-error is at most {limit:g} κ rtol; the column *error* is in units of κ rtol. *By hand* is the fastest combination that is
-right, chosen afterwards with the answer in hand. *What ran* is one name where an explicit method ran with Index1 and
-projection. *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as far as the error is above 1000 ε κ;
-"rounding" where fewer than three errors are, "prescribed" where nothing is free to move: there positions follow from the
-constraints alone, to rounding, whatever rtol.
+- κ is the problem's own amplification: the error of DOP853 at rtol 1e-9 over 1e-9 (where it fails, DOP853 at 1e-8 or Radau at
+  1e-9), at least 1.
+- Errors are the largest over all steps of a run, in units of κ rtol in the column *error*. An answer is right if its error is
+  at most {limit:g} κ rtol.
+- *By hand* is the fastest combination that is right, chosen afterwards with the answer in hand.
+- *What ran* is one name if an explicit method ran with Index1 and projection.
+- *Slope* is that of log error over log rtol from 1e-4 to 1e-10, as far as the error is above 1000 ε κ. It is "rounding" if
+  fewer than three errors are. It is "prescribed" if nothing is free to move: positions then follow from the constraints
+  alone, to rounding, whatever rtol.
 
 ## What holds
 
@@ -293,11 +295,14 @@ constraints alone, to rounding, whatever rtol.
 - An error that grows by more than 3 when rtol is divided by 10: {jumps}.
 - The largest error of all runs from rtol 1e-4 to 1e-10: {largest:.1f} κ rtol.
 
-Judged by errors above {felt:g} κ rtol alone, {seen} problems are left, with slopes outside: {loud}; growing by more than
-3: {loud_jumps}. The field of leaving-circle has no bounded derivative. An error is a sum of many, of both signs, and
-scatters: over 85 systems and 25 tolerances each, by a factor of 2 around its straight line, with every one of 15 rules for
-the step that were tried (controllers with and without memory, other estimates); a sum that happens to be small at one
-tolerance then grows at the next.
+{seen} problems have errors above {felt:g} κ rtol. With these alone:
+
+- slopes outside: {loud};
+- growing by more than 3: {loud_jumps}.
+
+The field of leaving-circle has no bounded derivative. An error is a sum of many, of both signs, and scatters. Over 85 systems
+and 25 tolerances each it scatters by a factor of 2 around its straight line, with each of 15 rules for the step. A sum that
+happens to be small at one tolerance then grows at the next.
 
 | problem | κ | what ran | error | ms | best by hand | ms | ratio | slope |
 | --- | ---: | --- | ---: | ---: | --- | ---: | ---: | ---: |

@@ -116,10 +116,13 @@ def ratio(new, old, column: int = 1) -> float:
 
 TEXT = """# BDF: three kinds of coefficients
 
-`BDF` interpolates its past to equal steps where the step changes (`coefficients="quasi-constant"`, as in MATLAB's and SciPy's
-codes). `"variable"` takes the points as they are, as the programs of Eich and of many others do; `"fixed-leading"` takes the
-slope of the polynomial through them and leaves the leading coefficient as it is on equal steps, as DASSL and IDA do. On equal
-steps the three are one formula.
+`BDF` has three kinds of coefficients. On equal steps they are one formula.
+
+- `coefficients="quasi-constant"`, the default, interpolates the past to equal steps where the step changes, as MATLAB's and
+  SciPy's codes do.
+- `"variable"` takes the points as they are, as the programs of Eich and of many others do.
+- `"fixed-leading"` takes the slope of the polynomial through them. It leaves the leading coefficient as it is on equal steps,
+  as DASSL and IDA do.
 
 ```python
 from holonomic import BDF, Index2, simulate
@@ -137,26 +140,32 @@ assert sol.plan.choice.integrator.coefficients == "variable"
 | the step grows from | 1.2 | 1.5 | 1.5 |
 | it is shortened | after k + 1 steps, or a failure | as soon as its error would come to exceed 1 | likewise |
 
-Here s_j = h / (t1 - t_(n+1-j)), 1/j on equal steps. The estimate of the variable ones is that of the local error of y, the
-others are γ_k times as large, 2.3 times with order 5: with the same rtol they take longer steps, and err more.
+Here s_j = h / (t1 - t_(n+1-j)), 1/j on equal steps. The variable coefficients estimate the local error of y. The estimates of the
+others are γ_k times as large, 2.3 times with order 5. So with the same rtol the variable ones take longer steps, and err more.
 
 ## The rule for the default
 
-The default becomes another kind where, over all stiff problems of the library, the median of its times at equal error is at most
-0.97 of those of the present one, and none is more than {worst} times; of two such kinds the one with the smaller median. 3 % is
-what times can be told apart by. The rule was written down before the table below was measured, but not before everything was
-seen: while the constants of step control were chosen, all of these problems had been run, with medians near 1, and the limit of
-growth, 1.5, was settled on Eich's pendulum. The problems are
-those for which the automatic choice takes an implicit method, with parameters that make them stiff, and those on which implicit
-programs are compared: car axis, seven-body mechanism, wheelset and double wishbone.
+The default becomes another kind where, over all stiff problems of the library, the median of its times at equal error is at
+most 0.97 of those of the present one, and none is more than {worst} times. Of two such kinds it is the one with the smaller
+median. Times closer than 3 % cannot be told apart.
+
+The rule is older than the table below, but not than all runs: the constants of step control were chosen on these
+problems, with medians near 1, and the limit of growth, 1.5, on Eich's pendulum.
+
+Some problems are those for which the automatic choice takes an implicit method, with parameters that make them stiff. The
+others are those on which implicit programs are compared: car axis, seven-body mechanism, wheelset and double wishbone.
 
 ## Measured
 
-Made by `python benchmarks/bdf_coefficients.py --page`; rtol and atol from 1e-3 to 1e-9 by quarters of a decade, the kinds by
-turns, the shortest of several runs. The error of a run is the largest of q and v over 1 + |value| at all steps; the time at an
-error is the least of all runs that are at least as accurate, and times are compared at 25 errors over the range that both kinds
-have (geometric mean). In the first columns: milliseconds at the error in the middle of the range. Beside those of time the
-ratios of evaluations of the equations and of factorizations, which do not depend on the machine.
+`python benchmarks/bdf_coefficients.py --page` makes this page. rtol and atol go from 1e-3 to 1e-9 by quarters of a decade.
+The kinds run alternately, and the shortest of several runs counts.
+
+- The error of a run is the largest of q and v over 1 + |value| at all steps.
+- The time at an error is the least of all runs that are at least as accurate. Times are compared at 25 errors over the range
+  that both kinds have (geometric mean).
+- The first columns have milliseconds at the error in the middle of the range.
+- The last two have ratios of time, of evaluations of the equations and of factorizations. The latter two do not depend on the
+  machine.
 
 | problem | error | quasi-constant | variable | fixed-leading | variable: time, evaluations, factors | fixed-leading |
 | --- | ---: | ---: | ---: | ---: | --- | --- |
@@ -168,18 +177,19 @@ ratios of evaluations of the equations and of factorizations, which do not depen
 
 ## An oscillation that lasts
 
-The pendulum of Eich over 50 periods in index 1 with order 6, errors measured in TOL times the largest |q| and |v|: steps, and
-what is left of |x² + y² - 1| or, with projection, of y at the end. On even steps errors cancel over a period; every change of
-the step leaves some. The fewer changes, the better: 1.5 in the place of 1.2 divides the error of the variable ones by 10 at 1e-9.
+The pendulum of Eich runs over 50 periods in index 1 with order 6; errors are measured in TOL times the largest |q| and |v|.
+The table has steps, and what is left of |x² + y² - 1| or, with projection, of y at the end. On even steps errors cancel over
+a period; every change of the step leaves some. The fewer changes, the better: 1.5 in the place of 1.2 divides the error of
+the variable ones by 10 at 1e-9.
 
 {pendulum}
 
 ## Beside RADAU5 on the car axis
 
-Evaluations of the equations and factorizations of Newton's matrix over those of RADAU5 at the digits of each of our runs, rtol
-1e-3 to 1e-11, median and range; as in [speed of the implicit methods](implicit-speed.md). The largest numbers are those
-of three digits, where Jacobians change from step to step; with Index2 and six digits evaluations are 0.9 to 1.0 times and
-factorizations 0.5 to 0.8 times those of RADAU5.
+The table has evaluations of the equations and factorizations of Newton's matrix, relative to those of RADAU5 at the digits of
+each of our runs. It gives median and range for rtol 1e-3 to 1e-11, as in [speed of the implicit methods](implicit-speed.md).
+The largest numbers are those of three digits, where Jacobians change from step to step. With Index2 and six digits
+evaluations are 0.9 to 1.0 times and factorizations 0.5 to 0.8 times those of RADAU5.
 
 {radau5}
 """

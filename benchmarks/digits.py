@@ -180,10 +180,11 @@ def tables(rows: dict, notes: dict, refused: dict) -> str:
     return "\n\n".join([*parts, "## Refused", "\n".join(lines)])
 
 
-HEAD = """Digits reached for a tolerance asked, rtol = atol = 1e-4 to 1e-10: -log10 of the largest |error| / (1 + |value|) of a
-position at the end of the run, against references with 13 to 15 digits. (The wheelset: error over the largest
-displacement, against Radau with 1e-12, which agrees with the values of the test set in their 6 digits.) rtol bounds the
-error of one step, so a run of a thousand steps may lose some digits, and a method of higher order than its error
+HEAD = """The tables have the digits reached for rtol = atol = 1e-4 to 1e-10: -log10 of the largest |error| / (1 + |value|) of a
+position at the end of the run, against references with 13 to 15 digits. For the wheelset it is the error over the largest
+displacement, against Radau with 1e-12, which agrees with the values of the test set in their 6 digits.
+
+rtol bounds the error of one step. So a run of a thousand steps may lose some digits, and a method of higher order than its error
 estimate gains some.
 
 Digits reached minus digits asked: median (least to most) over all formulations, stabilizations and problems below but four-bars.

@@ -5,9 +5,10 @@
     python benchmarks/energy.py --page docs/energy.md --only "heavy top `RATTLE(order=6)`"
     python benchmarks/energy.py --periods 1000 --check       # exit code 1 where a method that keeps energy loses some
 
-Energy is looked at at 5000 ends of steps. Means of a hundred blocks of the run, in which what swings averages out, are fitted with
-a straight line; its uncertainty is the standard error that their scatter around the line gives. A run whose blocks scatter by
-chance has |slope| below three of these in 99.7 of 100 cases; one whose roundings add up as a random walk does less often.
+Energy is looked at at 5000 ends of steps. Means of a hundred blocks of the run, in which what swings averages out, are fitted
+with a straight line; its uncertainty is the standard error that their scatter around the line gives. A run whose blocks
+scatter by chance has |slope| below three of these in 99.7 of 100 cases; one whose roundings add up as a random walk does less
+often.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from holonomic import (
 from holonomic.study.table import Table
 
 BLOCKS, LOOKS = 100, 5000
-KEPT = Path(__file__).with_suffix(".json")  # the rows of the page, so that one of them can be measured anew
+KEPT = Path(__file__).with_suffix(".json")  # the rows of the page, so that one of them can be measured again
 
 
 class Case(NamedTuple):
@@ -144,20 +145,24 @@ def creeps(found: Found, steps: int, periods: int) -> bool:
 
 HEAD = """# Energy over 10⁵ periods
 
-How much energy is lost by methods that are made to keep it: a pendulum that is let go at the height of its support, and a heavy
-top whose axis nutates. Written by
+This page shows how much energy is lost by methods made to keep it. The motions are a pendulum released at the height of its
+support, and a heavy top whose axis nutates. This command writes the page:
 
 ```sh
 python benchmarks/energy.py --page docs/energy.md
 ```
 
-The energy error swings with the motion; *swing* is its amplitude, relative to the energy that moves. *Slope* is that of a
-straight line through the means of a hundred blocks of the run, per period, with its standard error; *last − first* is what has
-become of the mean from the first block to the last. A method without trend has a slope that its error explains, or one that is
-rounding: less than two roundings, 4e-16, a step. Times are processor times of one core of a machine that was busy.
+The energy error swings with the motion.
 
-With `Projection()` in the place of `SymmetricProjection()` Gauss's method changes its energy in every period alike: the last row
-of each table. The others are symmetric, and RATTLE and its compositions symplectic as well.
+- *Swing* is its amplitude, relative to the energy that moves.
+- *Slope* is that of a straight line through the means of a hundred blocks of the run, per period, with its standard error.
+- *Last − first* is the change of the mean from the first block to the last.
+
+A method without trend has a slope that its error explains, or one that is rounding: less than two roundings, 4e-16, a step.
+Times are processor times of one core of a busy machine.
+
+With `Projection()` in the place of `SymmetricProjection()` Gauss's method changes its energy equally in every period: see the
+last row of each table. The others are symmetric, and RATTLE and its compositions symplectic as well.
 """
 
 

@@ -263,23 +263,25 @@ def page(venvs: Path) -> str:
     )
     parts = [
         "# Speed of the implicit methods",
-        f"Measured on {stamp()}: {measured_on()} One core; `python benchmarks/implicit.py --page` writes this "
-        "page. All rows of a table come from one run; on a shared machine a time may be off by a factor of two, and "
-        "taking the shortest of several helps short runs more than long ones: let it run on a quiet machine.",
+        f"Measured on {stamp()}: {measured_on()} "
+        "One core; `python benchmarks/implicit.py --page` writes this page. All rows of a table come from one run. On a "
+        "shared machine a time may be off by a factor of two, and the shortest of several helps short runs more than long "
+        "ones: run it on a quiet machine.",
         "## Beside other packages, at equal error",
-        "Times of complete calls, interpolated between tolerances to the error at the head of the column (largest error of a "
-        "position over 1 + |position|; of the wheelset, over its largest displacement). In bold: how many times our fastest. "
-        "The peers get the same equations, written out as C by CasADi and compiled with gcc -O3, with exact Jacobians where "
-        "they work; IDA and scipy-dae the stabilized index-2 form (the wheelset: index 2) with the multipliers taken out of "
-        "their error test, without which they stop at once; IDAS the index-1 form, which drifts.",
+        "The table has times of complete calls, interpolated between tolerances to the error at the head of the column. "
+        "The error is the largest of a position over 1 + |position|; of the wheelset, over its largest displacement. In "
+        "bold: how many times our fastest.\n\n"
+        "The peers get the same equations, written out as C by CasADi and compiled with gcc -O3, with exact Jacobians "
+        "where they work. IDA and scipy-dae get the stabilized index-2 form (the wheelset: index 2). Their error test "
+        "leaves out the multipliers; with them they stop at once. IDAS gets the index-1 form, which drifts.",
         *(against_peers(rows, name) for name in ERRORS),
         f"The fastest variant of each peer takes, over all problems and errors: {in_words}.",
         "## Beside RADAU5 and PHEM56",
-        "Ratios of ours to those of the public Fortran codes, interpolated to the digits of each of our runs (rtol 1e-3 to "
-        "1e-11, where there is something to compare with), median and range: evaluations of the equations, "
-        "factorizations of Newton's matrix (of the half-explicit method: saddle-point solves), and time. The "
-        f"Fortran codes ran on another machine; their times are multiplied by {scale:.2f}, by which the C program "
-        "`limit_seven_body.c` takes longer here than it took there, and are good to a factor of two.",
+        "The table has ratios of ours to those of the public Fortran codes, interpolated to the digits of each of our "
+        "runs (rtol 1e-3 to 1e-11, where there is something to compare with). It gives median and range of evaluations of "
+        "the equations, factorizations of Newton's matrix (of the half-explicit method: saddle-point solves), and time.\n\n"
+        f"The Fortran codes ran on another machine. Their times are multiplied by {scale:.2f}, by which the C program "
+        "`limit_seven_body.c` takes longer here than it took there. They are good to a factor of two.",
         against_fortran(rows + beside, scale),
     ]
     return "\n\n".join(parts) + "\n"

@@ -208,9 +208,9 @@ def measure_peers(venvs: Path) -> str:
         missing = "\n\ndiffrax was not there."
     ours = rows[0][1]
     shown = [
-        [label, f"{speed:.0f}", f"{ours / speed:.1f}", "" if error is None else f"{error:.0e}"] for label, speed, error in rows
+        [label, f"{ours / speed:.1f}", "" if error is None else f"{error:.0e}"] for label, speed, error in rows
     ]
-    return table(["on two cores", "runs/s", "holonomic is faster by", "largest error of the crank (rad)"], shown) + missing
+    return table(["on two cores", "time beside ours", "largest error of the crank (rad)"], shown) + missing
 
 
 def measure_dask() -> str:
@@ -302,27 +302,31 @@ TITLES = {
     "threads": ("Threads", "`python benchmarks/many.py threads`"),
     "lanes": (
         "Side by side in lanes",
-        "A register of a processor holds two to eight numbers. In a long sweep on threads as many members go through the step loop "
-        "side by side, each with its own time and step; a lane whose member has ended takes the next one. The loop of one plan "
-        "is printed for it and compiled, which takes two seconds of one thread and longer for long models, on a thread beside "
-        "the sweep and kept on disk: it is made where the members that are left would take longer than that on every thread "
-        "(for the mechanism of this page from 25 000 members for each thread on), and used at once where this process has it. "
-        "It is for explicit methods; members with events, tables of inputs or switches, models with opaque functions, models that "
-        "are not compiled, and other engines go one by one as before. The numbers are the same bits, for which the first members "
-        "are run both ways. Processor time of one thread, by turns, whole calls. `python benchmarks/many.py lanes`",
+        "A register of a processor holds two to eight numbers. In a long sweep on threads as many members go through the "
+        "step loop side by side, each with its own time and step. A lane whose member has ended takes the next one. The "
+        "numbers are the same bits; to check this, the first members run both ways.\n\n"
+        "The loop of one plan is printed for lanes and compiled in the background of the sweep, which takes two seconds "
+        "of one thread, and longer for long models. The sweep makes the program if the members that are left would take "
+        "longer than that on every thread (for the mechanism of this page from 25 000 members for each thread on). It "
+        "stays on disk, and a process that has it uses it at once.\n\n"
+        "Lanes are for explicit methods. Members with events, tables of inputs or switches, models with opaque functions, "
+        "models that are not compiled, and other engines go one by one. The table has processor time of one thread for "
+        "whole calls, measured alternately. `python benchmarks/many.py lanes`",
     ),
     "peers": (
         "Beside other ways",
         "The same members with `multiprocessing` over SciPy's DOP853, the accelerations solved in the right-hand side "
-        "without any stabilization, and with `vmap` of JAX over diffrax on the CPU. `python benchmarks/many.py peers`",
+        "without any stabilization, and with `vmap` of JAX over diffrax on the CPU. Times are wall times of whole calls, "
+        "relative to the first row. `python benchmarks/many.py peers`",
     ),
     "dask": ("A Dask cluster", "Worker processes of one thread each on the same machine. `python benchmarks/many.py dask`"),
     "stiff": (
         "Members that turn stiff",
-        "Where the integrator is left open, each member does what `simulate` would do with it: those that change methods run "
-        "through Python, the others in the compiled loop. Beside it the same members one after the other with `simulate`, "
-        "which gives the same numbers bit for bit, and with one explicit method for all, at most 200 000 steps each. Errors are "
-        "relative to the largest value of each component, rtol is 1e-6. `python benchmarks/many.py stiff`",
+        "If you leave the integrator open, each member does what `simulate` would do with it. Members that change methods "
+        "run through Python, the others in the compiled loop. The table compares this with the same members one after the "
+        "other with `simulate`, which gives the same numbers bit for bit, and with one explicit method for all, at most "
+        "200 000 steps each. Errors are relative to the largest value of each component, rtol is 1e-6. `python "
+        "benchmarks/many.py stiff`",
     ),
     "store": ("Larger than memory", "A pendulum over 10 s, streamed to a Zarr store. `python benchmarks/many.py store`"),
 }  # fmt: skip

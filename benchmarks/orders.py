@@ -68,18 +68,19 @@ PARTS = ("q", "v", "lam", "own")
 
 HEAD = """# Orders of implicit methods
 
-Orders of q, v and λ that are seen with fixed steps, on a bead that is three times as heavy one way as the other, on an elliptic
-wire that moves; over the whole run. Written by
+The tables have the orders of q, v and λ observed with fixed steps, over the whole run. The system is a bead on an elliptic
+wire that moves; the bead is three times as heavy one way as the other. This command writes the page:
 
 ```sh
 python benchmarks/orders.py --page docs/orders.md
 ```
 
 λ is `sol.lam`, which with every method follows from q and v and has their order. The last number is the order of the method's
-own λ, `sol.unknowns["lam"]`, where it has one at the ends of steps, from a quarter of the run on (ProjectedInvariants and
-StateSpace have none; the midpoint rule and Gauss's method have theirs inside the step;
-RATTLE and Lobatto's method give λ(q, v)). -: does not go together, there is none,
-or the number is rounding. Where theory says less than the order of the integrator, it is in bold:
+own λ, `sol.unknowns["lam"]`, from a quarter of the run on, if it has one at the ends of steps. ProjectedInvariants and
+StateSpace have none; the midpoint rule and Gauss's method have theirs inside the step; RATTLE and Lobatto's method give λ(q, v).
+
+A dash means that the two do not go together, that there is no such λ, or that the number is rounding. If theory says less
+than the order of the integrator, the number is bold:
 
 - Radau IIA with s stages, 3 for order 5, 5 for 9, 7 for 13 [HW96, Sec. VII.4 and VII.6]: its own λ of index 2 has order s; with
   index 3, v has order s and its own λ s - 1.

@@ -84,14 +84,17 @@ def row(name: str, n: int) -> str:
 
 HEAD = """# Mechanisms of any size
 
-[Tables](mechanisms.md#tables) beside code that is compiled for all of a mechanism. `python benchmarks/scale.py --page --peers
-PYTHON` makes this page: one core of a shared machine, on which a time may be off by a factor of two; code's first result is
-that of a run that compiles. Every mechanism is drawn from nothing; "first result" is the time until a run of one step has
-ended, "evaluation" one call of the field by the number of bodies, "1 s" a run with DOP853 and Projection at rtol 1e-6, with the
-change of its energy beside its largest part and the largest |g| and |G v| at three times. The last column has what is aimed at:
-first result, evaluation, 1 s, in this order.
+This page compares [tables](mechanisms.md#tables) with code that is compiled for all of a mechanism. `python
+benchmarks/scale.py --page --peers PYTHON` makes it, on one core of a shared machine, where a time may be off by a factor of
+two. Every mechanism is drawn from nothing.
 
-| mechanism | bodies | first result | evaluation (ns) | 1 s | steps | energy | g | G v | code: first | evaluation (ns) | aim |
+- "First result" is the time until a run of one step has ended. With code this run compiles.
+- "Evaluation" is one call of the field by the number of bodies.
+- "1 s" is a run with DOP853 and Projection at rtol 1e-6, with the change of its energy beside its largest part and the
+  largest |g| and |G v| at three times.
+- "Goal" has first result, evaluation and 1 s, in this order.
+
+| mechanism | bodies | first result | evaluation (ns) | 1 s | steps | energy | g | G v | code: first | evaluation (ns) | goal |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """
 
@@ -146,9 +149,11 @@ IMPLICIT_HEAD = """
 
 ## Implicit methods
 
-Radau and BDF with `Index2`, generalized-α with `Index3`, all with `Projection()`, rtol 1e-3, atol 1e-2: "first" is the time until
-its first step has ended, the order of elimination found; then a run of so long, its time, steps, ns by steps and bodies, kB of the
-run's arrays by bodies, energy, |g| and |G v| as above. "DOP853" is how many times longer it would take, by a hundredth of the run.
+Radau and BDF run with `Index2`, generalized-α with `Index3`, all with `Projection()`, rtol 1e-3, atol 1e-2.
+
+- "First" is the time until the first step has ended, with the order of elimination found.
+- "Run" is the length of a run. Then come its time, steps, ns by steps and bodies, and kB of its arrays by bodies.
+- Energy, |g| and |G v| are as above. "DOP853" is how many times longer it would take, by a hundredth of the run.
 
 | mechanism | bodies | method | first | run | time | steps | step (ns) | kB | energy | g | G v | DOP853 |
 | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -159,9 +164,9 @@ LONG_HEAD = """
 
 ## Long chains
 
-`m.chain` in the plane: drawn, the time until a run of one step of RK4 with Projection has ended, and a further step, in
-seconds of the processor; memory that the process has taken by then, in kB a body; the largest |g|. A step of 10⁶ links is to take
-1 s.
+`m.chain` in the plane. The columns have processor time to draw it, until a run of one step of RK4 with Projection has ended,
+and for a further step. Then come the memory that the process has taken by then, in kB a body, and the largest |g|. The goal
+for a step of 10⁶ links is 1 s.
 
 | links | drawn | first result | step | kB | g |
 | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -24,13 +24,16 @@ BESIDE_HEAD = """
 
 ## Beside other packages
 
-The same mechanisms built by each package from nothing, seconds until its first evaluation (ours: until a first step has ended),
-of one evaluation (Exudyn: one step of generalized-α), and of a run of 1 s whose tip ends within 1 mm of a run of ours with rtol
-1e-9: the first of halved steps (MuJoCo, Pinocchio: RK4; Exudyn: generalized-α) or of tolerances divided by ten (ours: DOP853, and
-Radau with `Index2`, both with Projection, the faster of the two) that does. "gap" is the largest distance between ends that a
-loop is to hold together, beside our |g|; chains have no loops. All by `python benchmarks/scale.py --page --peers PYTHON`, with the
-Python of an environment that has `mujoco exudyn pin`; a dash is what failed or took more than 20 s (loops were not tried with
-Pinocchio, whose steps are a loop in Python).
+Each package builds the same mechanisms from nothing. `PYTHON` above is the Python of an environment that has `mujoco exudyn pin`.
+
+- "First" is the time until its first evaluation (ours: until a first step has ended). "Evaluation" is one evaluation (Exudyn:
+  one step of generalized-α).
+- "1 s" is a run of 1 s at the loosest setting whose tip ends within 1 mm of a run of ours with rtol 1e-9; a plain
+  `simulate(m, 1.0)` has the time in the first table. The others halve their steps (MuJoCo, Pinocchio: RK4; Exudyn:
+  generalized-α). Ours divides tolerances by ten, with DOP853 and with Radau and `Index2`, both with Projection; the faster of
+  the two counts.
+- "Gap" is the largest distance between ends that a loop has to hold together, beside our |g|. Chains have no loops.
+- A dash is what failed or took more than 20 s. Loops were not tried with Pinocchio, whose steps are a loop in Python.
 
 | mechanism | bodies | package | first | evaluation | 1 s | gap |
 | --- | ---: | --- | ---: | ---: | ---: | ---: |

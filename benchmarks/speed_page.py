@@ -69,11 +69,8 @@ def main() -> None:
         "seven-body mechanism to t = 0.03 s; error of the angles. Each cell is the fastest run of that package that "
         "reaches the error. `python benchmarks/peers/run.py`",
         printed("peers/run.py", "--venvs", options.venvs),
-        "## Starting up",
-        "`python benchmarks/cold_start.py`",
-        printed("cold_start.py"),
-        "## Short calls",
-        "As in a control loop, `python benchmarks/short_calls.py`: " + printed("short_calls.py") + ".",
+        "## Starting up and short calls",
+        "[The first minute](first-minute.md) has the times of a first run, of later processes and of a short call.",
         "## Interpreted",
         "`trace=False` runs plain Python functions through the same step loop; ratio of its time to "
         "`scipy.integrate.solve_ivp` on the same right-hand side, `python benchmarks/interpreted.py`:",

@@ -182,7 +182,8 @@ def shortest(problem, integrator) -> list[float]:
 
 PAGE = """# Order and drift
 
-What a stabilization does to the order of the error, to the drift, and to the time a step takes; measured by
+This page shows what a stabilization does to the order of the error, to the drift, and to the time of a step. This command
+measures it:
 
 ```sh
 python benchmarks/stabilization_cost.py --page docs/order-and-drift.md
@@ -190,10 +191,13 @@ python benchmarks/stabilization_cost.py --page docs/order-and-drift.md
 
 ## Orders
 
-A bead on an elliptic wire that moves, two seconds, fixed steps; the slope of size over step, taken at the four
-smallest steps that are clear of roundoff. p is the order of the integrator. *exact*: at roundoff with every step;
-*roundoff*: with every step but the largest; *≥*: the same, where the fall after the largest step still gives a bound;
--: does not apply (freeze="stage" needs a last stage at the end of the step).
+A bead on an elliptic wire that moves runs two seconds with fixed steps. The tables have the slope of size over step, taken at
+the four smallest steps that are clear of roundoff. p is the order of the integrator.
+
+- *exact*: at roundoff with every step;
+- *roundoff*: with every step but the largest;
+- *≥*: the same, but the fall after the largest step still gives a bound;
+- a dash: does not apply (freeze="stage" needs a last stage at the end of the step).
 
 ### Error of q
 

@@ -299,7 +299,7 @@ def rows_of(name: str, found: dict) -> list[str]:
     return rows
 
 
-HEAD = "| problem | error | left to us, ms | what ran | best by hand, ms | which | ratio |\n|---|---|---|---|---|---|---|"
+HEAD = "| problem | error | chosen for you, ms | what ran | best by hand, ms | which | ratio |\n|---|---|---|---|---|---|---|"
 
 
 def look_costs(name: str) -> str:
@@ -370,16 +370,20 @@ def page(rows: list[str]) -> str:
 TEXT = """
 ## Stiff problems outside the library
 
-Made by `benchmarks/stiff_choice.py`, {stamp}: a four-bar linkage whose last joint is a stiff bushing (9 coordinates), a hanging
-beam of ten rigid links with stiff hinges (30), a trolley on a stiff spring without damping, a slider on a stiff strut whose crank
-is driven, a pendulum on a shaft whose brake grips late, and two reactions. Time at equal error: every method runs at rtol 1e-2 to
-1e-11, and the time at an error is interpolated between two of them. Errors are the largest over all unknowns and steps, beside
-the largest value of the unknown. By hand: DOP853, RK45, BDF and Radau of order 5, 9, 13 and variable, the last five with `Index1`,
-`GGL`, `Index2` and both `ProjectedInvariants` (the beam without these). Times are those of the thread alone, of whole calls, the
-shortest of several.
+Made by `benchmarks/stiff_choice.py`, {stamp}. The problems are:
+
+- a four-bar linkage whose last joint is a stiff bushing (9 coordinates);
+- a hanging beam of ten rigid links with stiff hinges (30 coordinates);
+- a trolley on a stiff spring without damping, and a slider on a stiff strut whose crank is driven;
+- a pendulum on a shaft whose brake grips late, and two reactions.
+
+Times are those of whole calls, of the thread alone, the shortest of several, at equal error. Every method runs at rtol 1e-2
+to 1e-11, and the time at an error is interpolated between two of them. Errors are the largest over all unknowns and steps,
+beside the largest value of the unknown. By hand means DOP853, RK45, BDF and Radau of order 5, 9, 13 and variable. The last
+five have `Index1`, `GGL`, `Index2` and both `ProjectedInvariants` (the beam without these).
 
 Within {allowed:g} times the best by hand: {within} of {count}; the most is {most:.1f}. Above: {above}.
-Most of these are over in a tenth of a millisecond, of which the call takes 15 µs, and the looks and the change of plans 12 to 25.
+Most of these take a tenth of a millisecond. The looks and the change of plans take 12 to 25 µs of it.
 Those above the limit begin with explicit steps, or are crossed fastest by order 9 at an error where order 5 suits most others.
 
 {head}

@@ -33,8 +33,8 @@ LIVE = {
 
 HEAD = """# Live gallery
 
-Machines to play with: each page is one file, made by the command above it. Move a slider, and the run is computed anew in your
-browser; the recorded run stays in grey. [Live pages](live.md) tells how.
+Machines to play with: each page is one file, made by the command above it. Move a slider, and your browser computes the run
+again; the recorded run stays in grey. [Live pages](live.md) says how to make one.
 """
 FRAME = """
 ## {title}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -16,15 +17,25 @@ PAGE = DOCS / "measured.md"
 
 HEAD = """# Measured
 
-What holonomic does in numbers: the main one of each measurement here, its whole table and how it was made one click away. The
-lines are read from those pages by `tools/make_measured_page.py`, so they say the same. Each table names its command, the date and
-the commit that was measured (of the older ones, that which brought the numbers); times are of one core of an AMD EPYC unless the
-table says otherwise.
+Each line has the main number of one measurement. Its page has the whole table and the command that makes it. The stamp names
+the commit that was measured, or the one that brought the numbers. Times are those of one core of an AMD EPYC unless the table
+says otherwise. `tools/make_measured_page.py` reads the lines from these pages.
 
 | what | main result | table | commit, date |
 | --- | --- | --- | --- |
 """
-STAMP = re.compile(r"commit ([0-9a-f]{7,})(?: with changes)?, (\d{4}-\d{2}-\d{2})")
+STAMP = re.compile(r"[Cc]ommit ([0-9a-f]{7,})(?: with changes)?, (\d{4}-\d{2}-\d{2})")
+
+
+def stamp_beside(text: str, position: int) -> tuple[str, str] | None:
+    """Return commit and date of the table at a position: of its section, of the head of the page, or the only ones there are."""
+    starts = [0, *(match.start() for match in re.finditer(r"^## ", text, flags=re.MULTILINE)), len(text)]
+    begin, end = next((a, b) for a, b in pairwise(starts) if a <= position < b)
+    for part in (text[begin:end], text[: starts[1]], text):
+        found = set(STAMP.findall(part))
+        if found:
+            return found.pop() if len(found) == 1 else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -39,18 +50,19 @@ class Result:
     def line(self) -> str:
         """Return the row of the table."""
         text = (DOCS / f"{self.page}.md").read_text(encoding="utf-8")
-        groups = []
+        groups, places = [], []
         for pattern in self.found:
             match = re.search(pattern, text)
             if match is None:
                 raise SystemExit(f"docs/{self.page}.md has nothing that looks like {pattern}")
             groups += match.groups()
+            places.append(match.end())
         title = text.partition("\n")[0].lstrip("# ")
-        dates = [f"{commit}, {day}" for commit, day in STAMP.findall(text)]
-        if not dates:
-            raise SystemExit(f"docs/{self.page}.md does not say which commit was measured, and when")
-        newest = max(dates, key=lambda stamp: stamp[-10:])
-        return f"| {self.what} | {self.sentence.format(*groups)} | [{title}]({self.page}.md) | {newest} |"
+        stamps = {stamp_beside(text, place) for place in places or [0]}
+        if len(stamps) != 1 or None in stamps:
+            raise SystemExit(f"docs/{self.page}.md does not say which commit was measured, and when: {self.what}: {stamps}")
+        ((commit, day),) = stamps
+        return f"| {self.what} | {self.sentence.format(*groups)} | [{title}]({self.page}.md) | {commit}, {day} |"
 
 
 RESULTS = (
@@ -83,11 +95,12 @@ RESULTS = (
     Result("Threads", "many-speed", (r"\| with projection \| (\d+) \| (\d+) \| ([\d.]+) \|",),
            "{} runs of the seven-body mechanism a second on one thread, {} on two"),
     Result("Mechanisms of any size, without compiling", "scale",
-           (r"\| planar chain \| 100 \| ([^|]+?) \| (\d+) \|", r"\| planar chain \| 1000 \| ([^|]+?) \| (\d+) \|"),
-           "chain of 100 rods drawn and run in {0}, of 1000 in {2}; one evaluation {1} and {3} ns a body"),
-    Result("On a GPU (H200)", "gpu", (r"\| no stabilization \| ([\d.]+) \|", r"\| Projection \| ([\d.]+) \|",
-                                      r"diffrax[^|]*\| ([\d.]+) \|"),
-           "{} million runs a second without stabilization, {} with projection; diffrax {}"),
+           (r"\| planar chain \| 100 \| ([^|]+?) \| (\d+) \|", r"\| planar chain \| 1000 \| ([^|]+?) \| (\d+) \| ([^|]+?) \|"),
+           "chain of 100 rods: first result after {0}; of 1000: after {2}, a second of motion in {4}; "
+           "one evaluation {1} and {3} ns a body"),
+    Result("Whole sweeps on a GPU (H200)", "gpu",
+           (r"\| no stabilization \| [\d.]+ \| ([\d.]+) \|", r"\| Projection \| [\d.]+ \| ([\d.]+) \|"),
+           "{} million runs of the seven-body mechanism a second without stabilization, {} with projection"),
     Result("Digits reached against digits asked", "digits",
            (r"\| DOP853 \| [^|]+ \| ([+-][\d.]+) ", r"\| Radau \| [^|]+ \| ([+-][\d.]+) ", r"\| BDF \| [^|]+ \| ([+-][\d.]+) "),
            "at 1e-6, median over all problems: DOP853 {}, Radau {}, BDF {}"),
@@ -117,7 +130,8 @@ def reproduction() -> str:
 def page() -> str:
     """Return the page."""
     rows = [*(result.line() for result in RESULTS), reproduction()]
-    return HEAD + "\n".join(rows) + "\n\nWhat is hard, and where it ends: [hard places](hard-places.md), [limits](limits.md).\n"
+    foot = "[Hard places](hard-places.md) and [limits](limits.md) say what is hard, and where it ends.\n"
+    return HEAD + "\n".join([*rows, "", foot])
 
 
 def main() -> int:

@@ -31,18 +31,18 @@ PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 
 HEAD = """# All methods
 
-Made from the attributes of the classes by `tools/make_methods_page.py`; `holonomic methods` shows the same table in
+`tools/make_methods_page.py` makes this page from the attributes of the classes; `holonomic methods` shows the same table in
 the shell. [Theory](theory.md) has the equations, [Which method should I use?](which-method.md) the advice, the
 [API](api.md) all parameters.
 
-A formulation *gives* an ODE or a residual, an integrator *takes* one of them: any two that agree run together, and
-almost any stabilization with both. What does not fit is refused before anything runs, with a pair that does:
-[what goes together](#what-goes-together) shows all of them, and [capabilities](#capabilities) what it follows from.
+A formulation *gives* an ODE or a residual, and an integrator *takes* one of them. Any two that agree run together, and
+almost any stabilization with both. A pair that does not fit is refused before anything runs, and the message names one that does.
+[What goes together](#what-goes-together) shows all pairs, and [capabilities](#capabilities) the reasons.
 """
 
-PAIRS = """For a `System` of q and v with q' = v, holonomic constraints, a constant mass matrix and forces of positions, such as
-a pendulum, with methods as they are by default and a stabilization that is left open. Made by asking the checks that a
-run asks. What else a system may have narrows it: [limits](limits.md).
+PAIRS = """This table is for a `System` of q and v with q' = v, holonomic constraints, a constant mass matrix and forces of
+positions, such as a pendulum. Methods have their default settings, and the stabilization is open. The table comes from the
+checks that a run makes. Other properties of a system narrow it: [limits](limits-of-runners.md#methods).
 
 {pairs}
 
@@ -52,9 +52,9 @@ integrators that go with the formulation, or which of them do not.
 {thirds}
 """
 
-CAPABILITIES = """What is asked of a method, and the answer where its class says nothing. A method of your own that derives
-from one of the three base classes says what is different, in class attributes or properties; nothing else is asked
-([how to add a method](add-a-method.md)).
+CAPABILITIES = """The package asks these questions of a method; the default is the answer if its class says nothing. A method
+of your own that derives from one of the three base classes says what is different, in class attributes or properties ([how to
+add a method](add-a-method.md)).
 """
 
 BASES = {"formulation": Formulation, "integrator": Integrator, "stabilization": Stabilization}

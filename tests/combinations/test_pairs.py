@@ -53,7 +53,7 @@ STEPS = {"pendulum": 0.002, "car axis": 5e-4, "seven-body": 1e-5}
 
 
 def falls_to_order_1(formulation, integrator, stabilization) -> bool:
-    """Constraints in the stage alone, and a projection that does not go along what moves it there: said in docs/limits.md."""
+    """Constraints in the stage alone, and a projection in another direction than its moves: docs/limits-of-runners.md."""
     return (
         stabilization is not None
         and integrator == ImplicitMidpoint(constraints="stage")

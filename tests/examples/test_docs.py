@@ -90,6 +90,47 @@ def test_links_and_pictures_of_the_page_exist(path):
     assert not missing
 
 
+# "abc1234, 2026-11-19" or "(abc1234)"
+STAMP = re.compile(r"\b([0-9a-f]{7,10})(?: with changes)?, (\d{4}-\d{2}-\d{2})|\(([0-9a-f]{7,10})\)")
+
+
+def test_every_commit_that_a_page_names_is_there():
+    if not (ROOT / ".git").exists():
+        pytest.skip("a copy of the files without their history")
+    named = {
+        (name(path), stamped or alone, day)
+        for path in (ROOT / "README.md", *DOCS.rglob("*.md"))
+        for stamped, day, alone in STAMP.findall(path.read_text(encoding="utf-8"))
+    }
+    assert named
+    wrong = []
+    for page, commit, day in sorted(named):
+        git = ["git", "log", "-1", "--format=%cs", commit, "--"]
+        made = subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+        if not made or (day and day < made):
+            wrong.append(f"{page}: {commit} of {made or 'no date: there is no such commit'}, measured {day or 'without a date'}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_table_of_measured_results_has_its_stamp():
+    rows = re.findall(r"^\| (?!what|---)(.*) \|$", (DOCS / "measured.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert rows and all(STAMP.fullmatch(row.rpartition(" | ")[2]) for row in rows)
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Measured")[2].partition("\n## ")[0]
+    for table in re.findall(r"(?:^\|.*\n)+", section, flags=re.MULTILINE):
+        after = section.partition(table)[2].strip().partition("\n\n")[0]
+        assert STAMP.search(after), "the paragraph behind a table names the commit and the date"
+
+
+def test_a_stamp_is_that_of_the_table_it_stands_beside():
+    stamp_beside = runpy.run_path(str(ROOT / "tools" / "make_measured_page.py"))["stamp_beside"]
+    page = "Commit aaaaaa1, 2026-01-01.\n\n## One\n\nCommit aaaaaa2, 2026-01-02.\n\nfirst\n\n## Two\n\nsecond\n"
+    assert stamp_beside(page, page.index("first")) == ("aaaaaa2", "2026-01-02")
+    assert stamp_beside(page, page.index("second")) == ("aaaaaa1", "2026-01-01")
+    below = "## One\n\nfirst\n\n## Two\n\ncommit aaaaaa3 with changes, 2026-01-03\n"
+    assert stamp_beside(below, 8) == ("aaaaaa3", "2026-01-03")
+    assert stamp_beside("first\n\n## Two\n\ncommit aaaaaa1, 2026-01-01\n\ncommit aaaaaa2, 2026-01-02", 0) is None
+
+
 def test_readme_has_its_two_commands():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for mark in ("run-command", "test-command"):

@@ -63,7 +63,7 @@ def errors(formulation, integrator, n, between=False):
 @pytest.mark.parametrize(("formulation", "integrator", "n"), SYMMETRIC, ids=str)
 def test_the_order_of_a_symmetric_method_stays(formulation, integrator, n, between):
     if between and integrator.order > 4 and formulation != Index1():
-        pytest.skip("between steps the curve is made of points that are not projected: docs/limits.md")
+        pytest.skip("between steps the curve is made of points that are not projected: docs/limits-of-runners.md")
     coarse, fine = (errors(formulation, integrator, k, between) for k in (n, 2 * n))
     slack = SLACK if not between else 2 * SLACK
     for part in coarse:

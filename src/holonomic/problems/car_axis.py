@@ -52,7 +52,7 @@ def car_axis(*, t_end: float = 3.0, **params: float) -> Problem:
         references=REFERENCES if published else (),
         source="[ivp-testset] caraxis",
         notes=(
-            "The test set prints its multipliers with the opposite sign; its velocities carry 9.2 digits, "
+            "The test set prints its multipliers with the opposite sign; its velocities are right to 11.3 digits; "
             "the references here are recomputed."
         ),
     )

@@ -94,7 +94,7 @@ def seven_body(*, t_end: float = 0.03, **params: float) -> Problem:
         references=REFERENCES if published else (),
         source="[ivp-testset] andrews; [HW96] Sec. VII.7; [iftomm-benchmarks] A03",
         notes=(
-            "The values distributed with the test set carry 9.6 correct digits in q, 7.3 in v and 5.9 in λ; "
+            "The values distributed with the test set are right to 10.0 digits in q, 7.6 in v and 5.9 in λ; "
             "the references here are recomputed."
         ),
     )

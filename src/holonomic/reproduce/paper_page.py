@@ -50,25 +50,29 @@ def agreement(report: Report) -> Table:
 IMAGES = "images/reproduction"  # beside the page
 HEAD = """# Reproduced papers
 
-The tables, claims and figures of five papers, computed with this package's public methods. The page and its pictures are
-written by
+This page has the tables, claims and figures of five papers, computed with this package's public methods. This command writes
+the page and its pictures:
 
 ```sh
 holonomic reproduce --page docs/reproduction.md
 ```
 
-and one paper or one table is shown by `holonomic reproduce KEY [TABLE]`, with exit code 1 when a rule is broken;
-`--figures FOLDER` draws its figures. Not every printed number comes out: for each paper a first table says how many of the
-printed numbers are met to two digits (within 5 %, by which a number of two digits may be rounded), how many within a factor of 2
-or 10, and what stands in the way of the others. *Roundoff or 0* are numbers below 1e-12 or printed as 0, of which the magnitude
-counts; *print wrong* are misprints and numbers that no reading of the text gives, each with a remark. *Further rules* are those
-on claims of the text, and on numbers that another program gave. That a rule holds does not say that a number is as in print: the
-line of each paper says both.
+`holonomic reproduce KEY [TABLE]` shows one paper or one table, with exit code 1 when a rule is broken; `--figures FOLDER`
+draws its figures. Not every printed number comes out. For each paper a first table counts the printed numbers:
 
-In the tables below *printed* is what the paper prints, or what its text claims; *ours* is what came out here. Where a paper
-claims something in words alone ("unchanged", "of the same order"), the number in the rule is ours. Readings that the text
-leaves open (which second-order method, where a matrix is frozen, which error decides over the step) were chosen because they
-reproduce the print; they are stated above each table.
+- *Two digits* are within 5 %, by which a number of two digits may be rounded. Other columns have those within a factor of 2
+  or 10.
+- *Roundoff or 0* are numbers below 1e-12 or printed as 0, of which the magnitude counts.
+- *Print wrong* are misprints and numbers that no reading of the text gives, each with a remark.
+- *Further rules* are those on claims of the text, and on numbers that another program gave.
+- The last column says what stands in the way of the others.
+
+That a rule holds does not say that a number is as in print: the line of each paper says both.
+
+In the tables below *printed* is what the paper prints, or what its text claims; *ours* is what came out here. If a paper
+claims something only in words ("unchanged", "of the same order"), the number in the rule is ours. The text leaves some
+readings open: which second-order method, where a matrix is frozen, which error decides over the step. We chose those that
+reproduce the print; each table states them.
 """
 
 
