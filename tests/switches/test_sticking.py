@@ -68,7 +68,7 @@ SPELLINGS = (by_sign, in_three, the_rest, unless, where, select, level, inside)
 
 
 def exactly(t, static=STATIC, sliding=SLIDING, stiff=STIFF, speed=SPEED):
-    """Position and velocity on the belt, from x = 0 at its speed: it sticks to static/stiff, slips half a wave, and sticks again."""
+    """Position and velocity from x = 0 at the belt's speed: it sticks to static/stiff, slips half a wave, and sticks again."""
     w, more = np.sqrt(stiff), (static - sliding) / stiff
     slips = 2.0 / w * (np.pi - np.arctan(more * w / speed))
     s = np.mod(t - static / stiff / speed, slips + 2.0 * more / speed)
