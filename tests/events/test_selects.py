@@ -105,8 +105,7 @@ def test_dry_friction_by_a_sign_sticks_and_slips(law, integrator):
     assert sol.q[-1, 0] == pytest.approx(exact_stick_slip(20.0), abs=2e-8)
     held = 3.5 + np.linspace(0.0, 0.3, 7)
     assert np.max(np.abs(sol(held).v)) < 1e-12 and np.max(np.abs(sol(held).a)) < 1e-9
-    (log,) = sol.switches.values()
-    assert len(log.along) >= 6
+    assert sum(len(log.along) for log in sol.switches.values()) >= 6
     assert sol.stats["rejected"] < 50
 
 

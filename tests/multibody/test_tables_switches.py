@@ -281,7 +281,7 @@ def test_baumgartes_terms_are_read_behind_the_modes_of_switches():
 
 def test_switches_with_one_function_are_alike_in_their_own_element_alone():
     numbers = [switch.alike for switch in rubbing(1, 2, law=dry_both_ways).to_system(compile="never")[0].switches]
-    assert len(numbers) == 4 and all(numbers)
+    assert len(numbers) == 6 and all(numbers)  # each with the equality that its law leaves
     assert len({abs(number) for number in numbers}) == 2
     sol, known = pair_of(lambda: rubbing(1, 2, law=dry_both_ways), 0.6, integrator=DOP853(), save_at=7)
     assert sol.plan.tier == "tables"

@@ -122,7 +122,8 @@ def test_what_holds_is_what_the_branch_at_the_value_says():
         sol = simulate(System(mass=np.eye(1), force=law), 5.0, q0=[0.0], v0=[0.0], integrator=integrator, **TIGHT)
         assert sol(2.99).v[0] == 0.0
         assert sol.v[-1, 0] == pytest.approx((25 - 9) / 2 - 2 * 2, abs=1e-7)
-        assert all(a == pytest.approx(law(t, v)[0], abs=1e-9) for t, v, a in zip(sol.t, sol.v, sol.a[:, 0], strict=True) if t != 3.0)
+        kept = [(t, v, a) for t, v, a in zip(sol.t, sol.v, sol.a[:, 0], strict=True) if abs(t - 3.0) > 1e-6]
+        assert all(a == pytest.approx(law(t, v)[0], abs=1e-9) for t, v, a in kept)
 
 
 def test_a_value_that_nothing_else_asks_for_is_as_it_was():
@@ -181,7 +182,8 @@ def moved(masses, static, sliding, spring, push, times):
                 event = lambda t, x, i=i: static[i] * (1 + 1e-12) - abs(solved(t, x, stuck, sign)[1][i])
                 event.direction = -1
             else:
-                event = lambda t, x, i=i: sign[i] * (x[n + i] - (x[n + i - 1] if i else 0.0)) + (1e-13 if t == began else 0.0)
+                slips = lambda x, i=i: sign[i] * (x[n + i] - (x[n + i - 1] if i else 0.0))
+                event = lambda t, x, slips=slips, began=t: slips(x) + (1e-13 if t == began else 0.0)
                 event.direction = -1
             event.terminal = True
             events.append(event)
@@ -275,5 +277,5 @@ def test_friction_holds_or_creeps():
     m = Mechanism(gravity=(0, 0))
     m.body("b", at=(0, 0), mass=1.0, inertia=1.0)
     m.prismatic("rail", "ground", "b", at=(0, 0), axis=(1, 0))
-    with pytest.raises(BadArgument, match="hold=True sticks, smoothing=0.02 creeps"):
+    with pytest.raises(BadArgument, match=r"hold=True sticks, smoothing=0\.02 creeps"):
         m.friction("rail", coulomb=1.0, hold=True, smoothing=0.02)

@@ -52,6 +52,7 @@ CODES, ALONG, TO_SLEEP = 8, 4, 5
 SAME = 1e-9  # values, beside the fastest of the state, of switches that are zero together
 NUDGE, ALIKE = 1e-6, 1e-3  # of a state, to see which functions change alike; of these changes, what they may differ by
 WEIGHTS, OTHERS = 0.7548776662466927, 0.5698402909980532  # of squares, whose fractions have no equal differences
+ENDED = -1e280  # the mode of an equality that has just held
 BY_ROUNDING = 1e-9  # of shares: what they may be beyond 0 and 1 where a motion along a switch begins
 AHEAD = 1e-6  # of a step: where a switch is looked at that has no value here, or one beside another
 
@@ -273,7 +274,7 @@ def holds_at(model, run, state, events, j, writes):
     """Let the motion stay on switch j, zero here, if the branch taken at equality can hold it there; tell whether it can."""
     size, data = model.size, model.data
     equality = equality_of(model, j)
-    if equality < 0 or size.may_slide == 0 or not may_join(model):
+    if equality < 0 or size.may_slide == 0 or not may_join(model) or data[size.at_modes + equality] == ENDED:
         return False
     mode = data[size.at_modes + j]
     data[size.at_modes + j], data[size.at_modes + equality] = math.nan, math.inf
@@ -289,10 +290,18 @@ def holds_at(model, run, state, events, j, writes):
 
 @inner
 def end_hold(model, j):
-    """Let the branch at equality hold the motion along switch j no longer."""
+    """Let the branch at equality hold the motion along switch j no longer, nor again at this instant."""
     equality = equality_of(model, j)
     if equality >= 0:
-        model.data[model.size.at_modes + equality] = -math.inf
+        model.data[model.size.at_modes + equality] = ENDED
+
+
+@inner
+def forget_holds(model):
+    """Let branches at equality hold again: time has gone on."""
+    for j in range(model.size.n_switches):
+        if model.data[model.size.at_modes + j] == ENDED:
+            model.data[model.size.at_modes + j] = -math.inf
 
 
 @inner

@@ -53,6 +53,7 @@ from .sides import (
     arm_at_zero,
     arm_switches,
     end_hold,
+    forget_holds,
     holds_at,
     joins,
     known,
@@ -91,6 +92,7 @@ def change_modes(model, run, loop, events):
     if run.t != run.t_switch:
         run.t_switch = run.t
         run.at_once = 0
+        forget_holds(model)
     if run.at_once > size.n_switches:
         change_one(model, run, events, forward)
     for k in range(size.n_events - 1, first - 1, -1):  # shares are counted from the first one that the motion goes along

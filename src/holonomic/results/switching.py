@@ -45,6 +45,8 @@ def switch_logs(sol) -> SwitchLogs:
         return logs
     plan = sol.plan
     for j, switch in enumerate(plan.switches):
+        if switch.equality:  # those of its function say when the motion goes along it
+            continue
         if switch.sleeps and not any(CODES * j <= row[0] - plan.n_watched < CODES * (j + 1) for row in sol.trail.events):
             continue
         changes = [row for row in sol.trail.events if row[0] - plan.n_watched in (CODES * j, CODES * j + 1)]
