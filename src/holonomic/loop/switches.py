@@ -191,12 +191,16 @@ def follow_others(model, run, state, xe, events):
                 free = ev[FIRED, k] == 0 and ev[SIGN, k] != COUNTED and ev[DIRECTION, k] != NEVER and value == value
                 released = free and not sleeps(model, k - first) and side_of(ev, k, value) * model.data[at] < 0.0
             if released:
-                if is_along(model, k - first):
+                was_along = is_along(model, k - first)
+                if was_along:
                     end_hold(model, k - first)
                     write_equality(model, run, state, events, k - first)
                 model.data[at] = (1.0 if value > 0.0 else side_of(ev, k, value)) * math.inf
                 write_mode(model, run, state, events, k - first, 2)
                 settled = False
+                if was_along:  # those that are alike are followed again
+                    watch_others(model, run, state, events)
+                    break
         if settled:
             return
 
