@@ -29,7 +29,19 @@ from dataclasses import dataclass, field, replace
 from ..kernels.sliding import ASIDE, ASLEEP
 from .refusals import SUBJECT, short, user_place
 from .symbol import COMPARISONS, LOGIC, SWITCHED, Condition, Symbol, as_sx, negated
-from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat, vertsplit
+from .symbolics import (
+    SX,
+    binary,
+    depends_on,
+    if_else,
+    is_equal,
+    operations,
+    substitute,
+    symvar,
+    unary,
+    vertcat,
+    vertsplit,
+)  # fmt: skip
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}
@@ -66,9 +78,21 @@ class SwitchName:
 class _Switch:
     name: SwitchName
     mode: SX
-    value: SX  # high - low
+    low: SX
+    high: SX
+    truths: list[tuple[SX, int]] = field(default_factory=list)  # where it stands in expressions: 1 where low < high, or -1
     ways: dict[tuple, SX] = field(default_factory=dict)  # the ways that lead to it, and whether each is taken
     either: dict[tuple, SX] = field(default_factory=dict)  # the same where both sides of what the motion goes along are taken
+
+    @property
+    def value(self) -> SX:
+        """What is watched."""
+        return self.high - self.low
+
+    def on(self, side: int, expression: SX) -> SX:
+        """An expression on one side of this switch."""
+        instead = [SX(float(side == sense)) for _, sense in self.truths]
+        return substitute(expression, vertcat(self.mode, *(truth for truth, _ in self.truths)), vertcat(SX(side), *instead))
 
 
 @dataclass(frozen=True)
@@ -136,16 +160,15 @@ class Switchboard:
         if sign not in _ORDERED:
             return condition
         low, high = (as_sx(left), as_sx(right)) if sign in ("<", "<=") else (as_sx(right), as_sx(left))
-        mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: condition._text(), path, False)
-        return condition if mode is None else Condition(_compare(low, high, sign, mode), (left, sign, right))
+        return Condition(self._truth(low, high, sign, lambda: condition._text(), path, False), (left, sign, right))
 
     def compared(self, left: SX, sign: str, right: SX, build) -> SX:
         """Return a comparison for a select or a mask, which follows its mode."""
         if sign in _ORDERED:
             low, high = (left, right) if sign in ("<", "<=") else (right, left)
-            mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: f"{left} {sign} {right}")
-            if mode is not None:
-                return _compare(low, high, sign, mode)
+            followed = PATH.get()
+            path = [] if followed is None else followed.before()
+            return self._truth(low, high, sign, lambda: f"{left} {sign} {right}", path, True)
         return build(left, right)
 
     def in_two(self, plain: SX, low: SX, high: SX, above: SX, below: SX, corner: bool) -> SX:
@@ -154,6 +177,48 @@ class Switchboard:
         if mode is None:
             return plain
         return _if(_lt(_abs(mode), SX(1)), plain) + _if(_le(SX(1), mode), above) + _if(_le(mode, SX(-1)), below)
+
+    def _truth(self, low: SX, high: SX, sign: str, told, path: list, sleeps: bool, split: bool = False) -> SX:
+        """Whether low < high, or low <= high, which follows its mode.
+
+        What lies flat at zero on one side of another switch, as |v| + v and max(0, v) do, has no rate there, and a motion along
+        its zero could not be told. So that switch decides first, and this one counts where it does not lie flat. What is left is
+        `split`, too, where it is constant.
+        """
+        flat = self._flat(high - low, split)
+        if flat is None:
+            mode = self._mode_of(low, high, sign in ("<=", ">="), told, path, sleeps)
+            if mode is None:
+                return COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1](low, high)
+            truth = _compare(low, high, sign, mode)
+            for each in self._known.values():
+                if depends_on(mode, each.mode):
+                    each.truths.append((truth, 1 if is_equal(mode, each.mode) else -1))
+            return truth
+        other, side, value = flat
+        apart = self._truth(other.low, other.high, "<=" if other.name.at_zero else "<", told, path, sleeps)
+        apart = apart if side < 0 else _not(apart)
+        low, high = other.on(-side, low), other.on(-side, high)
+        if _same_sign(high - low, other.value if side < 0 else -other.value):
+            rest = apart
+        else:
+            rest = self._truth(low, high, sign, told, [*path, (Symbol(apart), True)], sleeps, True)
+        holds = value > 0.0 if sign in ("<", ">") else value >= 0.0
+        return _or(_not(apart), rest) if holds else _and(apart, rest)
+
+    def _flat(self, value: SX, constant: bool) -> tuple[_Switch, int, float] | None:
+        """A switch on one side of which a value is zero, or `constant`, which side that is, and the value."""
+        if not depends_on(value, self.modes):
+            return None
+        for each in self._known.values():
+            if not depends_on(value, each.mode):
+                continue
+            for side in (-1, 1):
+                left = each.on(side, value)
+                left = substitute(left, self.modes, SX.zeros(len(self), 1))
+                if left.is_constant() and (float(left) == 0.0 or constant):
+                    return each, side, float(left)
+        return None
 
     def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps: bool = True, corner: bool = False) -> SX | None:
         """The mode of a comparison, None where it is no switch; without a `path` it counts on the way that is being followed."""
@@ -170,7 +235,7 @@ class Switchboard:
                 return None
             line, text = user_place()
             name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps, corner)
-            known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
+            known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), low, high)
         if known.name.corner and not corner:
             known.name = replace(known.name, corner=False)
         if path is None:
@@ -189,6 +254,12 @@ class Switchboard:
 def _compare(low: SX, high: SX, sign: str, mode: SX) -> SX:
     """low < high or low <= high, as the mode has it."""
     return COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1](low, high + mode)
+
+
+def _same_sign(one: SX, other: SX) -> bool:
+    """Whether one expression is surely another one, but for a positive factor."""
+    ratio = one / other
+    return is_equal(one, other) or is_equal(one, other + other) or (ratio.is_constant() and float(ratio) > 0.0)
 
 
 def _undecided(condition: SX, modes: SX) -> SX:
