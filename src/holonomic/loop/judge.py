@@ -42,7 +42,7 @@ def judge(slots, model, method, run, loop, record, events, status):
         accepted, status = judge_error(model, run, loop)
         if not accepted:
             return status
-    if model.size.n_selects > 0 and run.fixed == 0:
+    if model.size.n_selects > 0:
         found = wake_hidden(model, run, loop, record, events)
         if asks_for_function(found):
             run.quota += 1

@@ -257,9 +257,10 @@ def _compare(low: SX, high: SX, sign: str, mode: SX) -> SX:
 
 
 def _same_sign(one: SX, other: SX) -> bool:
-    """Whether one expression is surely another one, but for a positive factor."""
+    """Whether one expression is surely another one, but for a positive factor, or its root."""
     ratio = one / other
-    return is_equal(one, other) or is_equal(one, other + other) or (ratio.is_constant() and float(ratio) > 0.0)
+    alike = is_equal(one, other) or is_equal(one, other + other) or is_equal(one, unary("sqrt")(other))
+    return alike or (ratio.is_constant() and float(ratio) > 0.0)
 
 
 def _undecided(condition: SX, modes: SX) -> SX:
