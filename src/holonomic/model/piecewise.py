@@ -7,8 +7,8 @@ nothing is rounded; their derivatives vanish, and f' is that of the polynomial. 
 tables of the same breaks share compiled code. A table costs some (degree + 2) · 2 operations a piece.
 
 Steps are as long as the error lets them be, and could leap over what a table does between two of its points. So a few breaks are
-selects (see `switchboard`), at which a step ends: those of pieces that are much shorter than the ones beside them, as at the edge
-of a pulse, and where x may jump, as t % 1 does, one in the middle and one near the start, so that no round passes unnoticed.
+selects (see `switchboard`), at which a step ends: the ends of pieces that are much shorter than the ones beside them, as at the
+edge of a pulse, and where x may jump, as t % 1 does, one in the middle and one near the start, so that no round passes unnoticed.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ class Pieces:
 
     def _watched(self, x: SX) -> set[int]:
         """The inner breaks at which a step is to end."""
-        longer = np.diff(self.breaks)
-        uneven = np.flatnonzero(np.maximum(longer[1:], longer[:-1]) > UNEVEN * np.minimum(longer[1:], longer[:-1]))
-        found = set(uneven.tolist()) if len(uneven) <= MOST_UNEVEN else set()
-        inner = len(self.closed)
+        length, inner = np.diff(self.breaks), len(self.closed)
+        shorter = np.flatnonzero(length[1:] * UNEVEN < length[:-1]) + 1, np.flatnonzero(length[:-1] * UNEVEN < length[1:])
+        found = {k for piece in np.concatenate(shorter).tolist() for k in (piece - 1, piece) if 0 <= k < inner}
+        found = found if len(found) <= MOST_UNEVEN else set()
         if inner and any(name in JUMPS for name, *_ in operations(symvar(x), x)[0]):
             found |= {inner // 8, inner // 2}
         return found
