@@ -64,6 +64,7 @@ class SwitchName:
     at_zero: bool = False  # whether it holds where both sides are equal
     sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
     corner: bool = False  # whether nothing jumps there
+    timed: bool = False  # whether it changes with time alone
     alike: int = 0  # a number that those have whose function is the same, but for its sign, which is that of the number; or 0
 
     def behind(self, others: int) -> SwitchName:
@@ -110,8 +111,9 @@ class Switches:
 class Switchboard:
     """The switches of one system, as its functions are traced."""
 
-    def __init__(self, changing: SX, elsewhere: SX):
-        self._changing = changing  # what changes along a run and is known at a state
+    def __init__(self, t: SX, state: SX, elsewhere: SX):
+        self._changing = vertcat(t, state)  # what changes along a run and is known at a state
+        self._state = state
         self._elsewhere = elsewhere  # what is not: accelerations
         self._known: dict[tuple, _Switch] = {}
 
@@ -137,7 +139,9 @@ class Switchboard:
         others = vertcat(SX(0, 1), *(each.mode for each in every if each not in kept))
         watched = vertcat(SX(0, 1), *(_watched(each) for each in kept))
         watched = substitute(watched, others, SX.zeros(others.numel(), 1))
-        return Switches(_alike(kept), watched, vertcat(SX(0, 1), *(each.mode for each in kept)))
+        timed = [not depends_on(each, self._state) for each in vertsplit(watched)] if kept else []
+        names = tuple(replace(name, timed=alone) for name, alone in zip(_alike(kept), timed, strict=True))
+        return Switches(names, watched, vertcat(SX(0, 1), *(each.mode for each in kept)))
 
     def __len__(self) -> int:
         return len(self._known)
