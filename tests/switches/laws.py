@@ -487,3 +487,33 @@ laws("friction", {
     "sliding mode": lambda q, v: -2.0 if v + 2.0 * q > 0 else 2.0,
     "sliding by a sign": lambda q, v: -3.0 * np.sign(v + 2.0 * q) - q,
 }, start=(0.4, 0.5), end=3.0, w=lambda t, q: -2.0 * q)  # fmt: skip
+
+
+CAM = (np.linspace(0.0, 0.7, 73), 0.3 * (np.arange(73) % 9))
+laws("jumping", {
+    "cam": lambda t, q: 3.0 * np.interp(t % 0.7, *CAM) - 4.0 * q,
+    "part of a table": lambda t: np.interp(0.2 * (t % 1.0), [0.0, 0.05, 0.1, 0.5, 1.0], [2.0, 2.0, 0.0, 0.0, 0.0]),
+    "ends of a table": lambda t: np.interp(t, [0.5, 1.0, 1.3], [1.0, 3.0, 2.0], left=0.0, right=-1.0),
+})  # fmt: skip
+laws("jumping", {
+    "interp of q": lambda q: np.interp(q % 0.3, [0.0, 0.1, 0.11, 0.3], [1.0, 1.0, -1.0, -1.5]) - 4.0 * q,
+}, start=(0.0, 2.0))  # fmt: skip
+laws("fast", {
+    "pulse in a table": lambda t, q: np.interp(t, [0.0, 1.0, 1.0001, 1.0002, 4.0], [0.0, 0.0, 2e4, 0.0, 0.0]) - q,
+})  # fmt: skip
+
+
+def one_way(rubs):
+    """Friction that holds against one side only, by a function of the sliding speed that lies flat on the other one."""
+    return lambda t, q, v: 3.0 * math.sin(3 * t) - np.where(rubs(v - 0.2 * t), 2.36, 0.0)
+
+
+laws("friction", {
+    "one way, if": lambda t, q, v: 3.0 * math.sin(3 * t) - (2.36 if max(v - 0.2 * t, 0.0) > 0 else 0.0),
+    "one way, if abs": lambda t, q, v: 3.0 * math.sin(3 * t) - (2.36 if abs(v - 0.2 * t) + (v - 0.2 * t) > 0 else 0.0),
+    "one way, abs": one_way(lambda d: abs(d) + d > 0), "one way, max": one_way(lambda d: max(0.0, d) > 0),
+    "one way, product": one_way(lambda d: d * (d > 0) > 0), "one way, clip": one_way(lambda d: np.clip(d, 0.0, 2.0) > 0),
+    "one way, min": one_way(lambda d: -min(0.0, -d) > 0), "one way, not flat": one_way(lambda d: ~(max(d, 0.0) <= 0)),
+    "one way, scaled": one_way(lambda d: np.maximum(3.0 * d, 0.0) > 0),
+    "one way, where": one_way(lambda d: np.where(d > 0, d, 0) > 0),
+}, start=(0.1, -0.5), end=3.0, w=lambda t, q: 0.2 * t)  # fmt: skip

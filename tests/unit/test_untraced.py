@@ -27,7 +27,8 @@ def test_a_function_that_cannot_be_traced_runs_with_one_warning():
         sol = simulate(system, 1.0, **START)
     assert [str(one.message) for one in told] == [
         f"{REASON} Until then the system runs as plain Python, about 50 times slower than compiled, without implicit methods and "
-        "sweeps. trace=False asks for that without a warning, trace=True refuses it."
+        "sweeps, and a long step may leap over a short change: max_step= bounds steps. "
+        "trace=False asks for that without a warning, trace=True refuses it."
     ]
     assert told[0].filename == __file__
     with warnings.catch_warnings():

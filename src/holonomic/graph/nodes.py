@@ -115,6 +115,8 @@ def add(x: Node, y: Node) -> Node:
         return x.a
     if yo is SUB and y.b is x:
         return y.a
+    if xo is SUB and yo is SUB and x.a is y.b and x.b is y.a:
+        return ZERO
     if xo is SQ and yo is SQ and x.a.a is not None and x.a.a is y.a.a and {x.a.op, y.a.op} == {"sin", "cos"}:
         return ONE
     return _plain(ADD, x, y)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ..errors import EVENT, OK
 from ..kernels.memory import PASSING, STEPPING, SWITCHING, WATCHING
 from ..native.marks import leaf
+from .ahead import end_at_change
 from .attempt import attempt, follow_path
 from .judge import judge
 from .look import look_inside
@@ -31,6 +32,8 @@ def drive(slots, model, method, run, loop, record, events):
             if status != OK:
                 return status
             if run.phase == STEPPING:
+                if model.size.n_timed > 0:
+                    end_at_change(model, run, loop, events)
                 outcome = attempt(slots, model, method, run, loop)
                 status = judge(slots, model, method, run, loop, record, events, outcome)
                 if status != OK:

@@ -42,7 +42,7 @@ def judge(slots, model, method, run, loop, record, events, status):
         accepted, status = judge_error(model, run, loop)
         if not accepted:
             return status
-    if model.size.n_selects > 0 and run.fixed == 0:
+    if model.size.n_selects > 0:
         found = wake_hidden(model, run, loop, record, events)
         if asks_for_function(found):
             run.quota += 1
@@ -151,7 +151,7 @@ def choose_next(run, err, h):
         factor = 1.0  # an implicit method keeps its factors
     proposal = h * factor
     # a step cut short by the stop time says nothing about the next one
-    if (run.reaches_stop != 0 or run.landing != 0.0) and abs(proposal) < abs(run.h):
+    if (run.reaches_stop != 0 or run.landing != 0.0 or run.planned != 0) and abs(proposal) < abs(run.h):
         proposal = run.h
     run.h = proposal
     run.err_old = max(err, 1e-4)

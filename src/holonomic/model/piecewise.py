@@ -5,6 +5,10 @@
 c and b are picked by a sum over the pieces of (x is in this piece) · number, in which exactly one term is not zero, so
 nothing is rounded; their derivatives vanish, and f' is that of the polynomial. The numbers are data of the model:
 tables of the same breaks share compiled code. A table costs some (degree + 2) · 2 operations a piece.
+
+Steps are as long as the error lets them be, and could leap over what a table does between two of its points. So a few breaks are
+selects (see `switchboard`), at which a step ends: the ends of pieces that are much shorter than the ones beside them, as at the
+edge of a pulse, and where x may jump, as t % 1 does, one in the middle and one near the start, so that no round passes unnoticed.
 """
 
 from __future__ import annotations
@@ -12,11 +16,14 @@ from __future__ import annotations
 import numpy as np
 
 from .refusals import refusal
-from .symbol import Symbol, as_sx
+from .symbol import COMPARISONS, SWITCHED, Symbol, as_sx
 from .symbol_array import as_array
-from .symbolics import SX
+from .symbolics import SX, operations, symvar
 
 MOST_PIECES = 2000  # some 20 000 operations for a cubic
+UNEVEN = 10.0  # times the length of a piece beside it: what was given so is sharp there
+MOST_UNEVEN = 20  # breaks of a table where more pieces are so: it was not meant
+JUMPS = frozenset({"floor", "ceil", "fmod"})  # others that jump have modes of their own
 
 
 class Pieces:
@@ -53,7 +60,9 @@ class Pieces:
     def at(self, x) -> np.ndarray:
         """Return the value at one symbol, with the further axes of the coefficients."""
         x, breaks = as_sx(x), self.breaks
-        beyond = [_not_left_of(x, b, closed) for b, closed in zip(breaks[1:-1], self.closed, strict=True)]
+        watched = self._watched(x)
+        places = zip(breaks[1:-1], self.closed, strict=True)
+        beyond = [_compared(x, "greater_equal" if closed else "greater", b, k in watched) for k, (b, closed) in enumerate(places)]
         inside = [a - b for a, b in zip([SX(1), *beyond], [*beyond, SX(0)], strict=True)]
         offset = x - _picked(inside, breaks[:-1])
         shape = self.coefficients.shape[2:]
@@ -66,15 +75,30 @@ class Pieces:
             values[i] = Symbol(value)
         return self._with_ends(x, values.reshape(shape))
 
+    def _watched(self, x: SX) -> set[int]:
+        """The inner breaks at which a step is to end."""
+        length, inner = np.diff(self.breaks), len(self.closed)
+        shorter = np.flatnonzero(length[1:] * UNEVEN < length[:-1]) + 1, np.flatnonzero(length[:-1] * UNEVEN < length[1:])
+        found = {k for piece in np.concatenate(shorter).tolist() for k in (piece - 1, piece) if 0 <= k < inner}
+        found = found if len(found) <= MOST_UNEVEN else set()
+        if inner and any(name in JUMPS for name, *_ in operations(symvar(x), x)[0]):
+            found |= {inner // 8, inner // 2}
+        return found
+
     def _with_ends(self, x: SX, values: np.ndarray) -> np.ndarray:
-        for outside, given in ((x < self.ends[0], self.left), (x > self.ends[1], self.right)):
+        at_ends = self.coefficients[-1, 0], np.polyval(self.coefficients[:, -1], self.breaks[-1] - self.breaks[-2])
+        for place, given, sign, at_end in zip(self.ends, (self.left, self.right), ("less", "greater"), at_ends, strict=True):
             if given is not None:
+                outside = _compared(x, sign, place, not np.allclose(given, at_end))
                 values = np.where(as_array(Symbol(outside)), given, as_array(values))
         return as_array(values)
 
 
-def _not_left_of(x: SX, place: float, closed: bool) -> SX:
-    return place <= x if closed else place < x
+def _compared(x: SX, name: str, place: float, watched: bool) -> SX:
+    """Whether x is less than a place, or greater; a step ends there where that is `watched`."""
+    sign, build = COMPARISONS[name]
+    switched = SWITCHED.get() if watched else None
+    return build(x, SX(float(place))) if switched is None else switched.compared(x, sign, SX(float(place)), build)
 
 
 def _picked(inside: list[SX], numbers: np.ndarray) -> SX:

@@ -34,7 +34,19 @@ from dataclasses import dataclass, field, replace
 from ..kernels.sliding import ASIDE, ASLEEP, OF_EQUALITY, OF_PARTS, TRUE_AT_ZERO
 from .refusals import SUBJECT, short, user_place
 from .symbol import COMPARISONS, LOGIC, SWITCHED, Condition, Symbol, as_sx, negated
-from .symbolics import SX, binary, depends_on, if_else, operations, substitute, symvar, unary, vertcat
+from .symbolics import (
+    SX,
+    binary,
+    depends_on,
+    if_else,
+    is_equal,
+    operations,
+    substitute,
+    symvar,
+    unary,
+    vertcat,
+    vertsplit,
+)  # fmt: skip
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}
@@ -58,6 +70,7 @@ class SwitchName:
     at_zero: bool = False  # whether it holds where both sides are equal
     sleeps: bool = False  # whether it is one of a select, which is followed only where a step has failed over it
     corner: bool = False  # whether nothing jumps there
+    timed: bool = False  # whether it changes with time alone
     alike: int = 0  # a number that those have whose function is the same, but for its sign, which is that of the number; or 0
     equality: bool = False  # whether it is true where both sides are equal, and nowhere else
     of_parts: bool = False  # whether it is no comparison, but a function of two parts, such as abs or sign
@@ -84,9 +97,21 @@ class SwitchName:
 class _Switch:
     name: SwitchName
     mode: SX
-    value: SX  # high - low
+    low: SX
+    high: SX
+    truths: list[tuple[SX, int]] = field(default_factory=list)  # where it stands in expressions: 1 where low < high, or -1
     ways: dict[tuple, SX] = field(default_factory=dict)  # the ways that lead to it, and whether each is taken
     either: dict[tuple, SX] = field(default_factory=dict)  # the same where both sides of what the motion goes along are taken
+
+    @property
+    def value(self) -> SX:
+        """What is watched."""
+        return self.high - self.low
+
+    def on(self, side: int, expression: SX) -> SX:
+        """An expression on one side of this switch."""
+        instead = [SX(float(side == sense)) for _, sense in self.truths]
+        return substitute(expression, vertcat(self.mode, *(truth for truth, _ in self.truths)), vertcat(SX(side), *instead))
 
 
 @dataclass(frozen=True)
@@ -105,8 +130,9 @@ class Switches:
 class Switchboard:
     """The switches of one system, as its functions are traced."""
 
-    def __init__(self, changing: SX, elsewhere: SX):
-        self._changing = changing  # what changes along a run and is known at a state
+    def __init__(self, t: SX, state: SX, elsewhere: SX):
+        self._changing = vertcat(t, state)  # what changes along a run and is known at a state
+        self._state = state
         self._elsewhere = elsewhere  # what is not: accelerations
         self._known: dict[tuple, _Switch] = {}
 
@@ -134,7 +160,9 @@ class Switchboard:
         others = vertcat(SX(0, 1), *(each.mode for each in every if each not in kept))
         watched = vertcat(SX(0, 1), *(_watched(each) for each in kept))
         watched = substitute(watched, others, SX.zeros(others.numel(), 1))
-        return Switches(_alike(kept), watched, vertcat(SX(0, 1), *(each.mode for each in kept)), unused)
+        timed = [not depends_on(each, self._state) for each in vertsplit(watched)] if kept else []
+        names = tuple(replace(name, timed=alone) for name, alone in zip(_alike(kept), timed, strict=True))
+        return Switches(names, watched, vertcat(SX(0, 1), *(each.mode for each in kept)), unused)
 
     def _with_equalities(self, found: list[_Switch]) -> list[_Switch]:
         """The same with one equality for each function on which a motion may stay, and no other."""
@@ -148,7 +176,7 @@ class Switchboard:
             at_zero = _leave_a_branch_for_zero(compared)
             if at_zero and not equal:
                 name = SwitchName(compared[0].name.role, compared[0].name.line, f"{compared[0].name.text} (at equality)")
-                equal = [_Switch(name, SX.sym(f"mode{len(self._known)}"), compared[0].value)]
+                equal = [_Switch(name, SX.sym(f"mode{len(self._known)}"), compared[0].low, compared[0].high)]
                 self._known["at equality", _text(compared[0].value)] = equal[0]
                 kept += equal
             for each in equal:
@@ -183,16 +211,15 @@ class Switchboard:
         if sign not in _ORDERED:
             return condition
         low, high = (as_sx(left), as_sx(right)) if sign in ("<", "<=") else (as_sx(right), as_sx(left))
-        mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: condition._text(), path, False)
-        return condition if mode is None else Condition(_compare(low, high, sign, mode), (left, sign, right))
+        return Condition(self._truth(low, high, sign, lambda: condition._text(), path, False), (left, sign, right))
 
     def compared(self, left: SX, sign: str, right: SX, build) -> SX:
         """Return a comparison for a select or a mask, which follows its mode."""
         if sign in _ORDERED:
             low, high = (left, right) if sign in ("<", "<=") else (right, left)
-            mode = self._mode_of(low, high, sign in ("<=", ">="), lambda: f"{left} {sign} {right}")
-            if mode is not None:
-                return _compare(low, high, sign, mode)
+            followed = PATH.get()
+            path = [] if followed is None else followed.before()
+            return self._truth(low, high, sign, lambda: f"{left} {sign} {right}", path, True)
         if sign in ("==", "!="):
             mode = self._mode_of_equality(left, right, lambda: f"{left} {sign} {right}")
             if mode is not None:
@@ -205,6 +232,48 @@ class Switchboard:
         if mode is None:
             return plain
         return _if(_lt(_abs(mode), SX(1)), plain) + _if(_le(SX(1), mode), above) + _if(_le(mode, SX(-1)), below)
+
+    def _truth(self, low: SX, high: SX, sign: str, told, path: list, sleeps: bool, split: bool = False) -> SX:
+        """Whether low < high, or low <= high, which follows its mode.
+
+        What lies flat at zero on one side of another switch, as |v| + v and max(0, v) do, has no rate there, and a motion along
+        its zero could not be told. So that switch decides first, and this one counts where it does not lie flat. What is left is
+        `split`, too, where it is constant.
+        """
+        flat = self._flat(high - low, split)
+        if flat is None:
+            mode = self._mode_of(low, high, sign in ("<=", ">="), told, path, sleeps)
+            if mode is None:
+                return COMPARISONS["less" if sign in ("<", ">") else "less_equal"][1](low, high)
+            truth = _compare(low, high, sign, mode)
+            for each in self._known.values():
+                if depends_on(mode, each.mode):
+                    each.truths.append((truth, 1 if is_equal(mode, each.mode) else -1))
+            return truth
+        other, side, value = flat
+        apart = self._truth(other.low, other.high, "<=" if other.name.at_zero else "<", told, path, sleeps)
+        apart = apart if side < 0 else _not(apart)
+        low, high = other.on(-side, low), other.on(-side, high)
+        if _same_sign(high - low, other.value if side < 0 else -other.value):
+            rest = apart
+        else:
+            rest = self._truth(low, high, sign, told, [*path, (Symbol(apart), True)], sleeps, True)
+        holds = value > 0.0 if sign in ("<", ">") else value >= 0.0
+        return _or(_not(apart), rest) if holds else _and(apart, rest)
+
+    def _flat(self, value: SX, constant: bool) -> tuple[_Switch, int, float] | None:
+        """A switch on one side of which a value is zero, or `constant`, which side that is, and the value."""
+        if not depends_on(value, self.modes):
+            return None
+        for each in self._known.values():
+            if each.name.equality or not depends_on(value, each.mode):
+                continue
+            for side in (-1, 1):
+                left = each.on(side, value)
+                left = substitute(left, self.modes, SX.zeros(len(self), 1))
+                if left.is_constant() and (float(left) == 0.0 or constant):
+                    return each, side, float(left)
+        return None
 
     def _undecided(self, condition: SX) -> SX:
         """Whether a condition is one along which the motion goes.
@@ -238,7 +307,7 @@ class Switchboard:
         if key not in self._known:
             line, text = user_place()
             name = SwitchName(SUBJECT.get(), line, text or short(told()), equality=True)
-            self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
+            self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), left, right)
         return self._known[key].mode
 
     def _mode_of(self, low: SX, high: SX, at_zero: bool, told, path=None, sleeps=True, corner=False, of_parts=False) -> SX | None:
@@ -254,7 +323,7 @@ class Switchboard:
                 return None
             line, text = user_place()
             name = SwitchName(SUBJECT.get(), line, text or short(told()), at_zero, sleeps, corner, of_parts=of_parts)
-            known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), value)
+            known = self._known[key] = _Switch(name, SX.sym(f"mode{len(self._known)}"), low, high)
         if known.name.corner and not corner:
             known.name = replace(known.name, corner=False)
         if path is None:
@@ -286,6 +355,13 @@ def _leave_a_branch_for_zero(group: list[_Switch]) -> bool:
     first = _text(group[0].value) if group else ""
     at_zero, above = zip(*((each.name.at_zero, _text(each.value) == first) for each in group), strict=True) if group else ((), ())
     return at_zero != above and at_zero != tuple(not each for each in above)
+
+
+def _same_sign(one: SX, other: SX) -> bool:
+    """Whether one expression is surely another one, but for a positive factor, or its root."""
+    ratio = one / other
+    alike = is_equal(one, other) or is_equal(one, other + other) or is_equal(one, unary("sqrt")(other))
+    return alike or (ratio.is_constant() and float(ratio) > 0.0)
 
 
 def _watched(switch: _Switch) -> SX:

@@ -84,7 +84,7 @@ class TraceStage:
         self.p_sx, p = make_symbols.symbol_vector("p", len(self.flat_params))
         p.flags.writeable = self.flat_params.flags.writeable = False  # all functions share them
         names = {"t": t, "p": param_names(p, self.places)}
-        self.board = Switchboard(vertcat(self.t_sx, self.q_sx, self.v_sx), SX(0, 1) if self.is_ode else self.a_sx)
+        self.board = Switchboard(self.t_sx, vertcat(self.q_sx, self.v_sx), SX(0, 1) if self.is_ode else self.a_sx)
         inputs = dict(system.inputs or {})
         self.u_sx, u = make_symbols.symbol_vector("u", 3 * len(inputs))
         self.inputs = inputs

@@ -239,6 +239,7 @@ class Plan:
         size.nrow, size.nk, size.n_events, size.n_errors = nq + nv + nl + 1, nv + nl, self.n_watched, self.integrator.errors
         size.n_switches, size.at_modes = len(self.switches), model.data_places["modes"].start
         size.n_selects = sum(switch.sleeps for switch in self.switches)
+        size.n_timed = sum(switch.timed and not switch.sleeps for switch in self.switches)
         size.n_differential = nq + nv + sum(block.size for block in self.blocks[2:] if block.differential)
         size.n_differential_rows, size.n_equations = size.n_differential, ny
         implicit = self.variant.formulation

@@ -140,7 +140,8 @@ def python_model(system, q, v, t0, extras, problem: UntraceableFunction) -> Inte
     times = WITH_DIFFERENCES if model.inexact else SLOWER
     warn(
         f"{problem} Until then the system runs as plain Python, about {times} times slower than compiled, without implicit methods "
-        "and sweeps. trace=False asks for that without a warning, trace=True refuses it.",
+        "and sweeps, and a long step may leap over a short change: max_step= bounds steps. "
+        "trace=False asks for that without a warning, trace=True refuses it.",
         UntracedWarning,
     )
     return model

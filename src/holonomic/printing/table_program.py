@@ -36,7 +36,7 @@ from .table_words import ContextTables, TableWords, WantedContext, shapes_of
 
 ROOM = 1 << 14  # numbers of a member: 128 kB, and a GPU holds a quarter of a million members at once
 STEADY = (
-    "nw", "n_events", "n_switches", "n_selects", "n_errors", "shared", "dense", "n_velocity", "at_selectors", "selector",
+    "nw", "n_events", "n_switches", "n_selects", "n_timed", "n_errors", "shared", "dense", "n_velocity", "at_selectors", "selector",
     "may_slide", "n_middle",
 )  # fmt: skip # sizes that belong to the plan
 OPERATORS: dict[str, Callable] = {
