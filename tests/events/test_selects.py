@@ -5,6 +5,7 @@ import pytest
 
 from holonomic import BDF, DOP853, RK45, Cancelled, Event, Ode, Radau, System, problems, simulate, sweep
 from holonomic.kernels.signatures import Fn
+from holonomic.model.model_base import Variant
 from holonomic.multibody import Mechanism
 from holonomic.results.switching import mode_history
 from holonomic.running.run import Run
@@ -277,3 +278,14 @@ def test_a_run_made_again_wakes_what_woke_in_its_first_step():
     assert len(sol.switches) == 1
     times = np.linspace(0.0, 2.0, 9)
     assert np.array_equal(sol(times).y, simulate(system, 2.0, y0=[0.0, 0.0])(times).y)
+
+
+def test_bounds_of_a_woken_select_are_those_of_its_function_also_about_zero():
+    """That it has a value was open there: any part with the zero inside seemed to jump, and was cut to rounding."""
+    sol = simulate(mass(SPRINGS["max"]), 0.6, q0=[1.0], v0=[0.0])
+    model, data = sol.plan.model, sol.trail.data.copy()
+    data[model.data_places["modes"]] = -np.inf
+    curve = np.array([-0.2, 0.1, -3.0, -2.0, -3.0, -2.0, -G, -G])  # least, largest value and rate of q, of v
+    whole_step = np.array([0.0, 0.0, 1.0, 0.1])
+    found = model.evaluate(Fn.BOUNDS, 0.0, curve, whole_step, data, Variant(switching=True))
+    assert found == pytest.approx([-0.2, 0.1, -3.0, -2.0])  # those of q

@@ -286,3 +286,65 @@ def test_switches_with_one_function_are_alike_in_their_own_element_alone():
     sol, known = pair_of(lambda: rubbing(1, 2, law=dry_both_ways), 0.6, integrator=DOP853(), save_at=7)
     assert sol.plan.tier == "tables"
     assert np.abs(sol.q - known.q).max() < 1e-6
+
+
+def carts(*laws):
+    """Carts of 1 kg side by side, each with a motor of its own law."""
+    m = Mechanism(gravity=(0, 0))
+    for k, law in enumerate(laws):
+        m.body(f"cart {k}", at=(0, k), mass=1.0, inertia=1.0)
+        m.prismatic(f"rail {k}", m.ground, f"cart {k}", at=(0, k), axis=(1, 0))
+        m.motor(f"rail {k}", force=law)
+    return m
+
+
+def pulse(at, wide):
+    return lambda t: np.where(abs(t - at) < wide / 2, 1.0 / wide, 0.0)
+
+
+def pressed(t):
+    return t < 1 or t > 2
+
+
+def test_a_short_pulse_of_a_select_is_not_leapt_over():
+    sol = simulate(carts(pulse(1.0, 0.01), pulse(0.4, 1e-4)), 3.0, compile="never")
+    assert sol.plan.tier == "tables"
+    assert sol.v[-1, [0, 3]] == pytest.approx([1.0, 1.0], abs=1e-9) and sol.q[-1, [0, 3]] == pytest.approx([2.0, 2.6], abs=1e-6)
+
+
+def test_comparisons_that_a_function_returns_are_selects_that_wake():
+    """Dry friction of 2 N and a push of 1 N, under a brake that `pressed` decides by `t < 1 or t > 2`: it returns `t > 2`."""
+    m = carts(
+        lambda t, speed: 1.0 + (-2.0 if speed > 0 else 2.0) * pressed(t),
+        lambda t, speed: 1.0 - 2.0 * np.sign(speed) * (1.0 if t < 1 or t > 2 else 0.0),
+        lambda t, speed: 1.0 - 3.0 * np.sign(speed),
+    )
+    sol = simulate(m, 4.0, compile="never")
+    speed = [0.0 if t < 1 else t - 1 if t < 2 else max(3.0 - t, 0.0) for t in sol.t]
+    assert sol.v[:, 0] == pytest.approx(speed, abs=1e-9) and sol.v[:, 3] == pytest.approx(speed, abs=1e-9)
+    assert np.abs(sol.v[:, 6]).max() < 1e-12
+
+
+def test_selects_of_one_kind_wake_one_by_one():
+    """Steps of a box of another force and length each, and corners that no cart meets."""
+    made = lambda until, force: lambda t, position: np.where(t < until, force, 0.0) + max(0.0, -1.0 - position)
+    system, *start = carts(*(made(0.3 + 0.2 * k, 1.0 + k) for k in range(4)), dry).to_system(compile="never")
+    sleeps = [switch.sleeps for switch in system.switches]
+    assert sleeps == [False] + 8 * [True]  # whatever its kind, what is followed from the start stands first
+    sol = simulate(system, 2.0, q0=start[0], v0=start[1])
+    assert sol.v[-1, 0:12:3] == pytest.approx([(0.3 + 0.2 * k) * (1.0 + k) for k in range(4)], abs=1e-9)
+    assert len(sol.switches) == 5
+
+
+def test_selects_that_find_no_room_are_left_to_their_values():
+    unit = Mechanism(gravity=(0, -G))
+    unit.prismatic("guide", unit.ground, unit.body("ball", at=(0, 1), mass=1.0), at=(0, 1), axis=(0, 1))
+    unit.force("mat", "ball", value=lambda ball: (0.0, on_ground(ball.position) + max(0.0, -K * ball.position[1])))
+    heights = []
+    for times, followed in ((50, 100), (51, 51)):
+        m = Mechanism(gravity=(0, -G))
+        m.repeat("r", unit, times=times, step=(1, 0))
+        sol = simulate(m, 0.6, compile="never", integrator=DOP853, rtol=1e-9, atol=1e-12)
+        assert len(sol.plan.switches) == followed and sum(not switch.sleeps for switch in sol.plan.switches) == times
+        heights.append(sol.q[-1, 1])
+    assert heights[0] == pytest.approx(heights[1], abs=1e-8)

@@ -47,13 +47,26 @@ def guided(law):
     return System(mass=np.eye(2), force=lambda t, q, v: [f(t, q[0], v[0]), 0.0], constraint=lambda q: [q[1]])
 
 
-def mechanism(law):
-    f = law.f
+def mechanism(*laws):
+    """A cart for each law, side by side."""
     m = Mechanism(gravity=(0, 0))
-    m.body("cart", at=(0, 0), mass=1.0, inertia=1.0)
-    m.prismatic("rail", "ground", "cart", at=(0, 0), axis=(1, 0))
-    m.motor("rail", force=lambda t, position, speed: f(t, position, speed))
+    for k, law in enumerate(laws):
+        f, at = law.f, (0, k)
+        m.body(f"cart{k or ''}", at=at, mass=1.0, inertia=1.0)
+        m.prismatic(f"rail{k or ''}", "ground", f"cart{k or ''}", at=at, axis=(1, 0))
+        m.motor(f"rail{k or ''}", force=lambda t, position, speed, f=f: f(t, position, speed))
     return m
+
+
+def side_by_side(laws, tier):
+    """The states of several laws in one mechanism, of each at those of its instants that all get to."""
+    end = min(law.end for law in laws)
+    q0 = np.concatenate([[law.start[0], k, 0.0] for k, law in enumerate(laws)])
+    v0 = np.concatenate([[law.start[1], 0.0, 0.0] for law in laws])
+    sol = simulate(mechanism(*laws), end, q0=q0, v0=v0, compile=tier, **LIMIT)
+    for k, law in enumerate(laws):
+        at = sol(np.array([min(t, end) for t in instants(law.end) if t <= end * (1.0 + 1e-12)]))
+        yield np.stack([at.q[:, 3 * k], at.v[:, 3 * k]], axis=1)
 
 
 def whole(law, sol):

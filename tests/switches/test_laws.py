@@ -11,7 +11,7 @@ from .laws import TABLE, Law
 from .random_laws import COUNT, random_law
 from .recorded import recorded, right
 from .reference import instants, integrate
-from .runners import RUNNERS, fits, verdict
+from .runners import RUNNERS, error_of, fits, side_by_side, verdict
 
 KINDS = sorted({law.kind for law in TABLE.values()})
 MAY_BE_REFUSED = 0.1  # of what a runner is asked for
@@ -86,6 +86,20 @@ def test_a_law_of_the_table(key, runner):
 @pytest.mark.parametrize(("key", "runner"), drawn([key for key in recorded() if key.startswith("random")], 25, 2))
 def test_a_random_law(key, runner):
     agreed(judged([(key, random_law(int(key.split()[1])), runner)]), 1.0)
+
+
+REFUSED = ("friction: grip of t", "friction: grip that returns", "jumping: int(10 t) % 10", "jumping: round")  # by tables
+
+
+@pytest.mark.parametrize("tier", ["now", "never"])
+@pytest.mark.parametrize("seed", range(3))
+def test_laws_beside_each_other_in_one_mechanism(seed, tier):
+    """Each moves its own cart as if it were alone, whatever wakes or changes at the others."""
+    keys = random.Random(f"beside {seed}").sample([key for key in sorted(TABLE) if not key.startswith(REFUSED)], 6)
+    laws = [TABLE[key] for key in keys]
+    for key, law, states in zip(keys, laws, side_by_side(laws, tier), strict=True):
+        known, accuracy = right(key, law)
+        assert error_of(states, known[: len(states)]) <= 5e-4 + 10 * accuracy, key
 
 
 @pytest.mark.slow
