@@ -48,6 +48,7 @@ _JOINED = {sign: build for sign, build in LOGIC.values()}
 _or, _and, _not, _lt, _le, _if = *map(binary, ("or", "and")), unary("not"), *map(binary, ("lt", "le", "if_else_zero"))
 _abs = unary("fabs")
 
+LOWEST = -1.7976931348623157e308  # a number that is no more than any other one
 MOST_SELECTS = 100  # of a system, that may wake: events are kept room for, of each
 
 BOARD: contextvars.ContextVar[Switchboard | None] = contextvars.ContextVar("where switches are collected", default=None)
@@ -278,12 +279,12 @@ def _undecided(condition: SX, modes: SX) -> SX:
 
 def _watched(switch: _Switch) -> SX:
     """What is watched of a switch."""
-    counts, either, zero = SX(0), SX(0), SX(0)
+    counts, either = SX(0), SX(0)
     for way in switch.ways.values():
         counts = _or(counts, way)
     for way in switch.either.values():
         either = _or(either, way)
-    is_number = _or(_le(switch.value, zero), _lt(zero, switch.value))
+    is_number = _le(SX(LOWEST), switch.value)  # bounds decide that near zero, too
     if not (counts.is_constant() and float(counts)):
         counts = _or(counts, _and(either, is_number))
     if switch.name.sleeps:  # it has no value, too, where that is NaN: comparisons are false there
