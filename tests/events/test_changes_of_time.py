@@ -52,3 +52,26 @@ def test_saved_times_and_a_method_that_looks_back_stay_as_they_are():
     sol = pushed(lambda t, q, v: (1.0 if t % 1 < 0.3 else 0.0) - q, 4.0, BDF(), save_at=save_at)
     exact = pushed(lambda t, q, v: (1.0 if t % 1 < 0.3 else 0.0) - q, 4.0, DOP853(), save_at=save_at)
     assert np.array_equal(sol.t, save_at) and sol.q == pytest.approx(exact.q, abs=1e-5)
+
+
+def test_a_select_that_changes_with_the_switch_where_a_step_ends_wakes_at_once():
+    """`t < 1 or t > 2` gives the comparison itself where it holds, which is a select then; a brake holds the mass up to t = 1."""
+    pedal = lambda t: t < 1 or t > 2
+    sol = pushed(lambda t, q, v: 1.0 - (2.0 * np.copysign(1.0, v) if pedal(t) else 0.0), 1.5, RK45())
+    assert sol.v[-1, 0] == pytest.approx(0.5, abs=1e-9) and sol.stats["steps"] < 100
+
+
+def test_a_pulse_is_met_behind_a_motion_that_was_held():
+    """What is no more than rounding there, the speed that leaves zero, uses up no parts of a step that others need."""
+
+    def force(t, q, v):
+        late = t + 1e-300 * q  # no change of time alone
+        a = 1.14 * np.sin(1.89 * t + 4.51) - 6.03 * q
+        if late < 0.76 or late > 1.25:
+            a -= 1.5 * np.sign(v)
+        return a + (200.0 if abs(late - 1.56) < 0.001 else 0.0)
+
+    system = System(mass=np.eye(1), force=lambda t, q, v: [force(t, q[0], v[0])])
+    sol = simulate(system, 2.0, q0=[0.24], v0=[0.29], rtol=1e-6)
+    exact = simulate(system, 2.0, q0=[0.24], v0=[0.29], rtol=1e-10, atol=1e-12, max_step=1e-3)
+    assert sol.v[-1] == pytest.approx(exact.v[-1], abs=1e-5)

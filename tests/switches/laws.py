@@ -513,7 +513,7 @@ laws("friction", {
     "one way, if abs": lambda t, q, v: 3.0 * math.sin(3 * t) - (2.36 if abs(v - 0.2 * t) + (v - 0.2 * t) > 0 else 0.0),
     "one way, abs": one_way(lambda d: abs(d) + d > 0), "one way, max": one_way(lambda d: max(0.0, d) > 0),
     "one way, product": one_way(lambda d: d * (d > 0) > 0), "one way, clip": one_way(lambda d: np.clip(d, 0.0, 2.0) > 0),
-    "one way, min": one_way(lambda d: -min(0.0, -d) > 0), "one way, not flat": one_way(lambda d: ~(max(d, 0.0) <= 0)),
+    "one way, min": one_way(lambda d: -min(0.0, -d) > 0), "one way, not flat": one_way(lambda d: not max(d, 0.0) <= 0),
     "one way, scaled": one_way(lambda d: np.maximum(3.0 * d, 0.0) > 0),
     "one way, where": one_way(lambda d: np.where(d > 0, d, 0) > 0),
 }, start=(0.1, -0.5), end=3.0, w=lambda t, q: 0.2 * t)  # fmt: skip

@@ -66,7 +66,8 @@ WOKEN = -1  # status: the attempt is to be taken again, with other modes
 def wake(model, run, loop, record, events):
     """Wake the selects that change inside an attempt that failed: WOKEN, or OK where there is none."""
     run.in_a_row += 1
-    if run.in_a_row < PATIENCE or asleep(model) == 0:
+    patience = PATIENCE if run.planned == 0 else 1  # it may be a select that changes with the switch where the attempt ends
+    if run.in_a_row < patience or asleep(model) == 0:
         return OK
     if not has_function(model, EVENTS):
         return NEED_SWITCHES
