@@ -91,7 +91,7 @@ def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
     arguments = (7, np.full(2, 1e-9), 0, 1e-6, pace, 1.0, 1.0, 2)
     trial = first_step(x, f, f, *arguments, 0)
     assert trial == pytest.approx(1e-4 / pace)
-    assert first_step(x, f, f, *arguments, 1) == pytest.approx((0.01 / (1e12 / np.sqrt(2.0) / pace)) ** (1 / 8) / pace)
+    assert first_step(x, f, f, *arguments, 1) == pytest.approx((1e12 / np.sqrt(2.0) / pace) ** (-1 / 8) / pace)
 
 
 def test_the_first_step_goes_with_the_unit_of_time():
