@@ -7,7 +7,7 @@ from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.sliding import sliding
 from ..kernels.vectors import write_row
-from ..native.marks import inner, leaf, part
+from ..native.marks import apart, inner, leaf, part
 from ..native.types import i8, mat
 from .attempt import refuse
 from .event_bounds import NEAR_END, find_events, pass_by
@@ -62,7 +62,7 @@ def distance_left(ev_f: mat, k: i8):
     return missing if missing > 0.0 else 2.0
 
 
-@inner
+@apart
 def watch(slots, model, method, run, loop, events):
     """Look for events in an accepted step and write them down.
 
