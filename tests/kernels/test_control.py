@@ -12,6 +12,7 @@ from holonomic.kernels.step_control import error_norm, first_step, joined_error,
 
 OWN = np.full(4, sizes.OWN)
 X = np.array([1.0, 0.0, 2.0, 0.0])
+NONE_LEAST = (0.0, 0.0)  # speeds count for as little as any
 
 
 def tolerated(atol, **largest):
@@ -28,13 +29,13 @@ W = tolerated(np.full(4, 1e-3))
 def test_one_error_vector_counts_by_the_larger_rms_of_positions_and_velocities():
     E = np.array([[2e-3, 2e-3, 0.0, 5e-3]])
     # rtol = 0: q has 2, 2 and v has 0, 5 times the tolerance
-    assert error_norm(E, X, X, W, 0, 0.0, OWN, 0.1, 2, 4) == pytest.approx(5 / np.sqrt(2))
+    assert error_norm(E, X, X, W, 0, 0.0, OWN, NONE_LEAST, 2, 4) == pytest.approx(5 / np.sqrt(2))
 
 
 def test_coordinates_that_count_turns_are_measured_by_their_change():
     kinds = np.array([sizes.TURNS, *OWN[1:]])
     E, far = np.array([[2e-3, 0.0, 0.0, 0.0]]), np.array([1e6, 0.0, 0.0, 0.0])
-    found = error_norm(E, far, far + [0.5, 0, 0, 0], tolerated([0.0, 1e-3, 1e-3, 1e-3]), 0, 1e-3, kinds, 0.1, 1, 4)
+    found = error_norm(E, far, far + [0.5, 0, 0, 0], tolerated([0.0, 1e-3, 1e-3, 1e-3]), 0, 1e-3, kinds, NONE_LEAST, 1, 4)
     assert found == pytest.approx(2.0)
 
 
@@ -42,9 +43,11 @@ def test_coordinates_that_count_turns_are_measured_by_their_change():
 def test_velocities_count_for_no_less_than_rounding_leaves_of_positions_in_a_step(kind, largest):
     kinds, h, length = np.full(4, kind), 1e-5, largest.get("LENGTHS", 1.0)
     E, none = np.full((2, 4), np.finfo(float).eps * length / h), np.zeros(4)
+    there = tolerated(np.full(4, 1e-30), **largest)
+    least = sizes.rounding_in_step(there, 0, h)
     for found in (
-        error_norm(E, none, none, tolerated(np.full(4, 1e-30), **largest), 0, 0.0, kinds, h, 0, 4),
-        *largest_errors(E, none, none, tolerated(np.full(4, 1e-30), **largest), 0, 0.0, kinds, h, 0, 4),
+        error_norm(E, none, none, there, 0, 0.0, kinds, least, 0, 4),
+        *largest_errors(E, none, none, there, 0, 0.0, kinds, least, 0, 4),
     ):
         assert found == pytest.approx(1.0 / sizes.LEFT_OF_SPEEDS)
 
@@ -53,8 +56,8 @@ def test_of_two_error_vectors_one_light_body_among_many_is_not_averaged_away():
     E = np.zeros((2, 100))
     E[0, 57], E[1, 57] = 3.0, 40.0
     ones, kinds = np.ones(100), np.full(100, sizes.OWN)
-    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, 0.1, 50, 100) == (3.0, 40.0)
-    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, 0.1, 0, 50) == (0.0, 0.0)
+    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, NONE_LEAST, 50, 100) == (3.0, 40.0)
+    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, NONE_LEAST, 0, 50) == (0.0, 0.0)
 
 
 def test_an_estimate_in_two_parts_is_of_order_seven():
@@ -76,10 +79,10 @@ def test_rounding_is_not_remembered_as_an_error():
 @pytest.mark.parametrize("parts", [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)])
 def test_an_error_that_is_no_number_is_never_small(parts):
     E = np.array([[parts[0], 0.0, 0.0, 0.0], [parts[1], 0.0, 0.0, 0.0]])
-    assert not joined_error(*largest_errors(E, X, X, W, 0, 0.0, OWN, 0.1, 0, 4), 1.0) <= 1e300
+    assert not joined_error(*largest_errors(E, X, X, W, 0, 0.0, OWN, NONE_LEAST, 0, 4), 1.0) <= 1e300
     for i in range(4):
         one = np.where(np.arange(4) == i, np.nan, 0.0)[None, :]
-        assert not error_norm(one, X, X, W, 0, 0.0, OWN, 0.1, 2, 4) <= 1.0
+        assert not error_norm(one, X, X, W, 0, 0.0, OWN, NONE_LEAST, 2, 4) <= 1.0
 
 
 def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
@@ -88,7 +91,7 @@ def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
     arguments = (7, np.full(2, 1e-9), 0, 1e-6, pace, 1.0, 1.0, 2)
     trial = first_step(x, f, f, *arguments, 0)
     assert trial == pytest.approx(1e-4 / pace)
-    assert first_step(x, f, f, *arguments, 1) == pytest.approx((0.01 / (1e12 / np.sqrt(2.0) / pace)) ** (1 / 8) / pace)
+    assert first_step(x, f, f, *arguments, 1) == pytest.approx((1e12 / np.sqrt(2.0) / pace) ** (-1 / 8) / pace)
 
 
 def test_the_first_step_goes_with_the_unit_of_time():

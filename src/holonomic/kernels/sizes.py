@@ -59,6 +59,12 @@ def rounding_of_speeds(length: f8, speed: f8, h: f8):
 
 
 @leaf
+def rounding_in_step(W: vec, at: i8, h: f8):
+    """The same of speeds and of angular velocities, as large as they have been."""
+    return rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
+
+
+@leaf
 def note_sizes(x: vec, kinds: ints, given: vec, W: vec, at: i8, n: i8, part: f8):
     """Let sizes grow to those of x, and the tolerances of what has its own; tell whether those of a kind have grown."""
     lengths, speeds, spins, own, multipliers = W[at + LENGTHS], W[at + SPEEDS], W[at + SPINS], W[at + OWNS], W[at + MULTIPLIERS]
@@ -292,11 +298,10 @@ def enter_sizes(model, run, state, scale, ahead):
 def grow_sizes(model, run, state, scale):
     """Take the point at the end of a step in; note where rounding leaves less of velocities than was asked for."""
     at, part, W = model.size.at_sizes, TIGHTER if run.fixed != 0 else 1.0, state.W
-    if run.fixed == 0 and W[at + SPEEDS] > 0.0 and model.size.nv > 0:
-        unknown = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], run.h_used) / W[at + SPEEDS]
-        if unknown > run.rtol + W[at + CLOSEST]:
-            run.rounded += 1
-            run.known = max(run.known, unknown)
+    asked, moved = run.rtol + W[at + CLOSEST], abs(run.h_used) * W[at + SPEEDS]
+    if run.fixed == 0 and asked < AT_MOST and LEFT_OF_SPEEDS * EPS * W[at + LENGTHS] > asked * moved and moved > 0.0:
+        run.rounded += 1
+        run.known = max(run.known, rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], run.h_used) / W[at + SPEEDS])
     if note_sizes(state.xn, scale.kinds, scale.atol, state.W, at, model.size.nx, part):
         raises = model.size.raises_speeds
         share_out(state.xn, scale.kinds, scale.atol, state.W, at, model.size.at_rates, raises, model.size.nx, part)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 from ..native.marks import leaf
-from ..native.types import f8, i8, ints, mat, vec
-from .sizes import LENGTHS, SPEED, SPEEDS, SPIN, SPINS, TOLERANCES, TURNS, rounding_of_speeds
+from ..native.types import Group, f8, i8, ints, mat, vec
+from .sizes import SPEED, SPIN, TOLERANCES, TURNS
 
 
 @leaf
-def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h: f8, nq: i8, nx: i8):
+def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, least: Group(None, (f8, f8)), nq: i8, nx: i8):
     """Scaled size of one error vector: RMS over q and over v separately, the larger counts.
 
-    Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|). Velocities count for
-    no less than rounding leaves of positions in this step.
+    Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|). Speeds count for no
+    less than `least`, see `rounding_in_step`.
     """
     worst, tolerances = 0.0, at + TOLERANCES
-    line, arc = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
+    line, arc = least
     for block in range(2):
         first, last = (0, nq) if block == 0 else (nq, nx)
         if last == first:
@@ -41,10 +41,12 @@ def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h
 
 
 @leaf
-def largest_errors(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, h: f8, begin: i8, end: i8):
+def largest_errors(
+    E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, least: Group(None, (f8, f8)), begin: i8, end: i8
+):
     """Largest scaled component of each of two error vectors, among those from `begin` to `end`; scales as above."""
     first, second, tolerances = 0.0, 0.0, at + TOLERANCES
-    line, arc = rounding_of_speeds(W[at + LENGTHS], W[at + SPEEDS], h), rounding_of_speeds(1.0, W[at + SPINS], h)
+    line, arc = least
     for i in range(begin, end):
         size = max(abs(x[i]), abs(xn[i]))
         if kinds[i] == TURNS:
@@ -143,7 +145,11 @@ SHORT = 1e-4  # the first step where hardly anything moves, in times of 1/pace
 def first_step(
     x: vec, f: vec, f1: vec, order: i8, W: vec, at: i8, rtol: f8, pace: f8, direction: f8, h_most: f8, n: i8, stage: i8
 ):
-    """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4); in times of 1/pace."""
+    """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4); in times of 1/pace.
+
+    [HNW93] has 0.01 for the 1 in `grown`, in times of 1 s: beside the pace steps are then a third to a sixth of what the error
+    allows. With 1 two in a hundred first steps are rejected.
+    """
     size, slope = 0.0, 0.0
     for i in range(n):
         scale = W[at + i] + rtol * abs(x[i])
@@ -160,5 +166,5 @@ def first_step(
         curve += ((f1[i] - f[i]) / scale) ** 2
     curve = math.sqrt(curve / n) / h
     most = max(slope / pace, curve / (pace * pace))
-    grown = max(SHORT / pace, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / (order + 1)) / pace
+    grown = max(SHORT / pace, h * 1e-3) if most <= 1e-15 else most ** (-1.0 / (order + 1)) / pace
     return direction * min(LEAP * h, grown, h_most)

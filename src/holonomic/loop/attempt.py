@@ -6,7 +6,7 @@ from ..errors import MOVED_START, NOT_FINITE, OK, PULL_FAILED
 from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
-from ..kernels.sizes import TOLERANCES
+from ..kernels.sizes import TOLERANCES, rounding_in_step
 from ..kernels.step_control import (
     error_norm,
     joined_error,
@@ -54,20 +54,20 @@ def error_in_two_parts(slots, model, method, run, h, loop):
     sp = method.sp
     x, xn, E, W = loop.state.x, loop.state.xn, loop.state.E, loop.state.W
     kinds, at, nq, nx = loop.scale.kinds, size.at_sizes, size.nq, size.nx
-    shorter = 0.0
+    shorter, least = 0.0, rounding_in_step(W, at, h)
     if run.h_before != 0.0:
         shorter = min(1.0, h / run.h_before) ** 2  # e5/e3 is O(h²)
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, 0, nq)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, 0, nq)
     worst = joined_error(five, three, shorter * run.ratio_q)
     run.new_ratio_q = ratio_to_keep(five, three)
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, nq, nx)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, nq, nx)
     worst = larger(worst, joined_error(five, three, shorter * run.ratio_v))
     run.new_ratio_v = ratio_to_keep(five, three)
     for k in range(2):
         call_tangent(slots, model, sp, E, k, W)
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, 0, nq)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, 0, nq)
     worst = larger(worst, joined_error(five, three, 0.0))
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, h, nq, nx)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, nq, nx)
     return larger(worst, joined_error(five, three, 0.0))
 
 
@@ -132,9 +132,10 @@ def attempt(slots, model, method, run, loop):
     if size.n_errors > 1:
         run.err = error_in_two_parts(slots, model, method, run, h, loop)
     elif size.n_errors > 0:
-        whole = error_norm(E, x, xn, W, at, run.rtol, kinds, h, nq, nx)
+        least = rounding_in_step(W, at, h)
+        whole = error_norm(E, x, xn, W, at, run.rtol, kinds, least, nq, nx)
         call_tangent(slots, model, sp, E, 0, W)
-        run.err = max(error_norm(E, x, xn, W, at, run.rtol, kinds, h, nq, nx), SHARE * whole)
+        run.err = max(error_norm(E, x, xn, W, at, run.rtol, kinds, least, nq, nx), SHARE * whole)
     else:
         run.err = 0.0
     return OK

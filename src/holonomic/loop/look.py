@@ -6,7 +6,7 @@ from ..errors import ACCUMULATES, EVENT, FACING, MANY_CROSSINGS, MORE, OK
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.sliding import sliding
-from ..native.marks import inner, leaf, part
+from ..native.marks import apart, inner, leaf, part
 from ..native.types import i8, mat
 from .after_events import write_event
 from .attempt import refuse
@@ -53,7 +53,7 @@ def distance_left(ev_f: mat, k: i8):
     return missing if missing > 0.0 else 2.0
 
 
-@inner
+@apart
 def watch(slots, model, method, run, loop, events):
     """Look for events in an accepted step and write them down.
 

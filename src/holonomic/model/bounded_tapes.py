@@ -6,13 +6,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..kernels.bounds import BOUNDED, OPERATIONS, bounded
 from ..kernels.signatures import Fn
 from ..native.layout import Memory
 from .tape import INPUTS, Tape
 
 LONGEST = 20_000  # nodes, above which nothing is bounded: the functions are looked at point by point
-NUMBER = {name: number for number, name in enumerate(OPERATIONS)}
 _known: WeakValueDictionary[str, BoundedTape] = WeakValueDictionary()  # by their tapes: runs that begin again share one
 
 
@@ -41,6 +39,8 @@ class BoundedTape:
     """
 
     def __init__(self, tape: Tape):
+        from ..kernels.bounds import bounded  # most runs watch nothing, and import holonomic without it
+
         self.held, self.memory = _laid_out(tape)
         self.address = bounded.address
         self.context = self.memory.array.ctypes.data
@@ -48,25 +48,28 @@ class BoundedTape:
 
 
 def _laid_out(tape: Tape) -> tuple[list[np.ndarray], Memory]:
+    from ..kernels.bounds import BOUNDED, OPERATIONS
+
+    number = {name: i for i, name in enumerate(OPERATIONS)}
     known, constants, code = [], [], []
     for name, *given in tape.nodes if len(tape.nodes) <= LONGEST else ():
         words, is_known = (0, 0, 0), True
         if name == "in":
             which = INPUTS[given[0]]
             is_known = which != "b"
-            words = (NUMBER[{"t": "t", "a": "state"}.get(which, "data")], given[1] if is_known and which != "t" else 0, 0)
+            words = (number[{"t": "t", "a": "state"}.get(which, "data")], given[1] if is_known and which != "t" else 0, 0)
         elif name == "const":
-            words = (NUMBER["const"], len(constants), 0)
+            words = (number["const"], len(constants), 0)
             constants.append(given[0])
-        elif name in NUMBER:
+        elif name in number:
             is_known = all(known[i] for i in given)
-            words = (NUMBER[name], given[0], given[-1])
+            words = (number[name], given[0], given[-1])
         else:
             is_known = False
         known.append(is_known)
-        code += words if is_known else (NUMBER["t"], 0, 0)
+        code += words if is_known else (number["t"], 0, 0)
     zero = len(known)
-    code += (NUMBER["const"], len(constants), 0)
+    code += (number["const"], len(constants), 0)
     constants.append(0.0)
     places = [zero if i is None else i if i < len(known) and known[i] else -1 for i in tape.outputs]
     held = [np.array(code, dtype=np.int64), np.array(constants), np.array(places, dtype=np.int64)]

@@ -12,7 +12,7 @@ from ..errors import OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.settle import settle
 from ..kernels.signatures import call_pull
-from ..kernels.sizes import TOLERANCES
+from ..kernels.sizes import TOLERANCES, rounding_in_step
 from ..kernels.step_control import error_norm
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat, vec
@@ -165,7 +165,8 @@ def collocate(slots, model, run, loop, r):
     finish_series(path, r, nz)
     left_out(path, r, noise, nz, ke)
     copy_from(path, AT + LEAST + r - 1, xe, nz)
-    err = error_norm(ke, x, xe, W, size.at_sizes, run.rtol, loop.scale.kinds, path[NUMBERS, LENGTH], nq, nz)
+    least = rounding_in_step(W, size.at_sizes, path[NUMBERS, LENGTH])
+    err = error_norm(ke, x, xe, W, size.at_sizes, run.rtol, loop.scale.kinds, least, nq, nz)
     return OK if err <= 1.0 else NO_PATH
 
 

@@ -45,6 +45,7 @@ class Workspace:
         else:
             sp, nodes, kept = np.zeros(0), np.zeros(0), np.zeros((0, 0))
         self.loop = Loop(state, inside, Scale(plan.atol, plan.kinds), Passing(led, kept, sp, nodes))
+        self.sizes = state.W[size.at_sizes : size.at_newton]  # how large the motion has been, then the absolute tolerances in force
         self.flat = flat(self.loop)
         self.columns = kept_steps.columns(lowered.dense_rows, width)
         rows = max(2, min(2048, CHUNK_NUMBERS // (nx + nk + 1 + self.columns)))
@@ -67,12 +68,6 @@ class Workspace:
             return plan.spare.pop()
         except IndexError:
             return cls(plan)
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """How large the motion has been, then the absolute tolerances in force: a view."""
-        size = self.plan.size
-        return self.loop.state.W[size.at_sizes : size.at_newton]
 
     def go_on_from(self, other: Workspace, states: int) -> np.ndarray:
         """Take over how large the motion has been, and the tolerances of states that have a size of their own; return it."""
