@@ -6,7 +6,7 @@ from ..errors import ACCUMULATES, EVENT, FACING, MANY_CROSSINGS, MORE, OK
 from ..kernels.evaluate import asks_for_function
 from ..kernels.memory import STEPPING, WRITING
 from ..kernels.sliding import sliding
-from ..native.marks import apart, inner, leaf, part
+from ..native.marks import apart, leaf, part
 from ..native.types import i8, mat
 from .after_events import write_event
 from .attempt import refuse
