@@ -27,7 +27,7 @@ A state is x = (q, v), flat. A stage row is K = (q', v', λ, ρ): what the field
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, auto, unique
 from typing import Any, NamedTuple
 
 from ..native.marks import call_model_at, compiled_as, inner, slot_caller
@@ -35,93 +35,96 @@ from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .memory import RUN, SIZE
 
 
-class Fn(IntEnum):
-    """Operators of a model, by what they take and write. Kernels use the plain integers below.
+class Numbered(IntEnum):
+    """Names with the numbers 0, 1, 2 and so on, by `auto()`."""
+
+    @staticmethod
+    def _generate_next_value_(name, start, count, last_values) -> int:
+        return count
+
+
+@unique
+class Fn(Numbered):
+    """Operators of a model, by what they take and write. Kernels use the plain integers below, of the same names.
 
     Those that give matrices of the whole system (TERMS, BY_Y, BY_SLOPE, ALGEBRAIC) are services of models of one element: no
     method takes them for granted that does not say so in its class.
     """
 
-    FIELD = 0  # a = x -> (q', v', λ, ρ)
-    REFINED = 1  # the same with one step of iterative refinement
-    TERMS = 2  # a = x -> (q', M, f, G, γ), dense, row by row: a service
-    RESIDUAL = 3  # a = x -> (position rows, velocity rows)
-    POS_FACTOR = 4  # a = x -> F: ρ, 1/‖rows‖, factors of J W⁻¹ Jᵀ, J = position rows by q
-    POS_SOLVE = 5  # a = F, b = r -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ r
-    POS_TANGENT = 6  # a = F, b = e -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ J e
-    VEL_FACTOR = 7  # the same for velocity rows by v
-    VEL_SOLVE = 8
-    VEL_TANGENT = 9
-    FULL_FACTOR = 10  # the same for all rows by x
-    FULL_SOLVE = 11
-    FULL_TANGENT = 12
-    EVENTS = 13  # a = x, b = (v', λ) -> event values
-    OUTPUTS = 14  # a = x, b = (v', λ) -> named outputs
-    ENERGY = 15  # a = x -> kinetic, potential
-    REACTIONS = 16  # a = x, b = λ -> -Gᵀλ
-    CAREFUL = 17  # no model function: the kernel that takes over when FIELD cannot be trusted
-    EQUATIONS = 18  # a = y, b = y' -> R(t, y, y'), what a formulation leaves to an implicit integrator
-    BY_Y = 19  # a = y, b = y' -> ∂R/∂y, dense, row by row: a service
-    BY_SLOPE = 20  # a = y, b = y' -> ∂R/∂y', likewise
-    CURVATURE = 21  # a = x, b = Δq -> L Δq, L = velocity rows by q
-    POS_INVERSE = 22  # a = F, b = r -> (J D)⁻¹ r, the first half of POS_SOLVE, D = W⁻¹Jᵀ or another direction
-    VEL_INVERSE = 23
-    FULL_INVERSE = 24
-    POS_SPREAD = 25  # a = x, b = μ -> D(x) μ, its second half with D at another point
-    VEL_SPREAD = 26
-    FULL_SPREAD = 27
-    MULTIPLIERS = 28  # a = x -> algebraic unknowns y of a Dae
-    EVENT_RATES = (
-        29  # a = x, b = (v', λ) -> time derivatives of the event functions, then the sums of their parts' sizes; b stands in a
-        # stage row, behind q'
-    )
-    KINEMATICS = 30  # a = x -> q'
-    VELOCITY = 31  # a = x -> velocity rows, then G in the model's own form (row by row, where terms are dense)
-    HALF_EXPLICIT = 32  # a = x, b = (s, Ḡ), Ḡ of VELOCITY -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
-    EXTRA_RATES = 33  # a = x, b = (v', λ) -> s', w': what rides behind the coordinates in q
-    SETTLED = 34  # a = x -> w that solves its equations, from the w in x on
-    ALGEBRAIC = 35  # a = x -> (k, ∂k/∂w row by row), w as it is in x: a service, for starts and messages
-    NEWTON_FACTOR = 36  # a = LINEARIZED -> growth, factors of ∂R/∂y + t ∂R/∂y'
-    NEWTON_SOLVE = 37  # a = these, b = r -> solution
-    COMPLEX_FACTOR = 38  # the same of ∂R/∂y + (t + i b) ∂R/∂y'
-    COMPLEX_SOLVE = 39  # real parts, then imaginary parts
-    LINEARIZED = 40  # a = y, b = y' -> ∂R/∂y, ∂R/∂y' in the model's own form; without it (BY_Y, BY_SLOPE) take its place
-    GRADIENTS = 41  # a = LINEARIZED -> 1 / length² of the gradients in q and v of algebraic equations, in their places
-    MOTION_FACTOR = 42  # a = LINEARIZED, b = (s,) -> NEWTON_FACTOR where δq = s Z δv holds in the place of the equations of q'
-    MOTION_TIMES = 43  # a = these factors, b = x -> the matrix times x; zero in the rows of q'
-    ENDS_FACTOR = 44  # a = LINEARIZED at two points, one behind the other -> NEWTON_FACTOR with the algebraic rows of the second
-    ENDS_SOLVE = 45  # a = these, b = r -> solution
-    BOUNDS = 46  # a = states along a piece of a step, b = the piece -> what EVENTS can be there, and its rates: see `bounds`
+    FIELD = auto()  # a = x -> (q', v', λ, ρ)
+    REFINED = auto()  # the same with one step of iterative refinement
+    TERMS = auto()  # a = x -> (q', M, f, G, γ), dense, row by row: a service
+    RESIDUAL = auto()  # a = x -> (position rows, velocity rows)
+    POS_FACTOR = auto()  # a = x -> F: ρ, 1/‖rows‖, factors of J W⁻¹ Jᵀ, J = position rows by q
+    POS_SOLVE = auto()  # a = F, b = r -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ r
+    POS_TANGENT = auto()  # a = F, b = e -> W⁻¹Jᵀ (J W⁻¹ Jᵀ)⁻¹ J e
+    VEL_FACTOR = auto()  # the same for velocity rows by v
+    VEL_SOLVE = auto()
+    VEL_TANGENT = auto()
+    FULL_FACTOR = auto()  # the same for all rows by x
+    FULL_SOLVE = auto()
+    FULL_TANGENT = auto()
+    EVENTS = auto()  # a = x, b = (v', λ) -> event values
+    OUTPUTS = auto()  # a = x, b = (v', λ) -> named outputs
+    ENERGY = auto()  # a = x -> kinetic, potential
+    REACTIONS = auto()  # a = x, b = λ -> -Gᵀλ
+    CAREFUL = auto()  # no model function: the kernel that takes over when FIELD cannot be trusted
+    EQUATIONS = auto()  # a = y, b = y' -> R(t, y, y'), what a formulation leaves to an implicit integrator
+    BY_Y = auto()  # a = y, b = y' -> ∂R/∂y, dense, row by row: a service
+    BY_SLOPE = auto()  # a = y, b = y' -> ∂R/∂y', likewise
+    CURVATURE = auto()  # a = x, b = Δq -> L Δq, L = velocity rows by q
+    POS_INVERSE = auto()  # a = F, b = r -> (J D)⁻¹ r, the first half of POS_SOLVE, D = W⁻¹Jᵀ or another direction
+    VEL_INVERSE = auto()
+    FULL_INVERSE = auto()
+    POS_SPREAD = auto()  # a = x, b = μ -> D(x) μ, its second half with D at another point
+    VEL_SPREAD = auto()
+    FULL_SPREAD = auto()
+    MULTIPLIERS = auto()  # a = x -> algebraic unknowns y of a Dae
+    EVENT_RATES = auto()  # a = x, b = (v', λ) in a stage row, behind q' -> rates of events, then the sums of their parts' sizes
+    KINEMATICS = auto()  # a = x -> q'
+    VELOCITY = auto()  # a = x -> velocity rows, then G in the model's own form (row by row, where terms are dense)
+    HALF_EXPLICIT = auto()  # a = x, b = (s, Ḡ), Ḡ of VELOCITY -> (q', v', λ, ρ) with M v' = f - Gᵀλ and Ḡ v' + s = 0
+    EXTRA_RATES = auto()  # a = x, b = (v', λ) -> s', w': what rides behind the coordinates in q
+    SETTLED = auto()  # a = x -> w that solves its equations, from the w in x on
+    ALGEBRAIC = auto()  # a = x -> (k, ∂k/∂w row by row), w as it is in x: a service, for starts and messages
+    NEWTON_FACTOR = auto()  # a = LINEARIZED -> growth, factors of ∂R/∂y + t ∂R/∂y'
+    NEWTON_SOLVE = auto()  # a = these, b = r -> solution
+    COMPLEX_FACTOR = auto()  # the same of ∂R/∂y + (t + i b) ∂R/∂y'
+    COMPLEX_SOLVE = auto()  # real parts, then imaginary parts
+    LINEARIZED = auto()  # a = y, b = y' -> ∂R/∂y, ∂R/∂y' in the model's own form; without it (BY_Y, BY_SLOPE) take its place
+    GRADIENTS = auto()  # a = LINEARIZED -> 1 / length² of the gradients in q and v of algebraic equations, in their places
+    MOTION_FACTOR = auto()  # a = LINEARIZED, b = (s,) -> NEWTON_FACTOR where δq = s Z δv holds in the place of the equations of q'
+    MOTION_TIMES = auto()  # a = these factors, b = x -> the matrix times x; zero in the rows of q'
+    ENDS_FACTOR = auto()  # a = LINEARIZED at two points, one behind the other -> NEWTON_FACTOR with algebraic rows of the second
+    ENDS_SOLVE = auto()  # a = these, b = r -> solution
+    BOUNDS = auto()  # a = states along a piece of a step, b = the piece -> what EVENTS can be there, and its rates: see `bounds`
 
 
 N_FUNCTIONS = len(Fn)
 NO_MODE = 0  # bits of switches, of which there are none yet
-FIELD, REFINED, TERMS, RESIDUAL = 0, 1, 2, 3
-POS_FACTOR, POS_SOLVE, POS_TANGENT = 4, 5, 6
-VEL_FACTOR, VEL_SOLVE, VEL_TANGENT = 7, 8, 9
-FULL_FACTOR, FULL_SOLVE, FULL_TANGENT = 10, 11, 12
-EVENTS, OUTPUTS, ENERGY, REACTIONS, CAREFUL = 13, 14, 15, 16, 17
-EQUATIONS, BY_Y, BY_SLOPE = 18, 19, 20
-CURVATURE, POS_INVERSE, VEL_INVERSE, FULL_INVERSE = 21, 22, 23, 24
-POS_SPREAD, VEL_SPREAD, FULL_SPREAD = 25, 26, 27
-EVENT_RATES, KINEMATICS, VELOCITY, HALF_EXPLICIT = 29, 30, 31, 32
-EXTRA_RATES, SETTLED = 33, 34
-NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE, LINEARIZED, GRADIENTS = 36, 37, 38, 39, 40, 41
-MOTION_FACTOR, MOTION_TIMES, ENDS_FACTOR, ENDS_SOLVE, BOUNDS = 42, 43, 44, 45, 46
+# the same as plain integers, for kernels; in the order of the class
+(
+    FIELD, REFINED, TERMS, RESIDUAL, POS_FACTOR, POS_SOLVE, POS_TANGENT, VEL_FACTOR, VEL_SOLVE, VEL_TANGENT, FULL_FACTOR,
+    FULL_SOLVE, FULL_TANGENT, EVENTS, OUTPUTS, ENERGY, REACTIONS, CAREFUL, EQUATIONS, BY_Y, BY_SLOPE, CURVATURE, POS_INVERSE,
+    VEL_INVERSE, FULL_INVERSE, POS_SPREAD, VEL_SPREAD, FULL_SPREAD, MULTIPLIERS, EVENT_RATES, KINEMATICS, VELOCITY,
+    HALF_EXPLICIT, EXTRA_RATES, SETTLED, ALGEBRAIC, NEWTON_FACTOR, NEWTON_SOLVE, COMPLEX_FACTOR, COMPLEX_SOLVE, LINEARIZED,
+    GRADIENTS, MOTION_FACTOR, MOTION_TIMES, ENDS_FACTOR, ENDS_SOLVE, BOUNDS,
+) = map(int, Fn)  # fmt: skip
 
 
-class Slot(IntEnum):
+@unique
+class Slot(Numbered):
     """Method functions of a plan."""
 
-    ADVANCE = 0  # integrator: stages and the new point
-    FINISH = 1  # integrator: the stage at the (stabilized) new point, and the error vectors
-    ACCEPT = 2  # integrator: make the new point the old one
-    DENSE = 3  # integrator: extra stages for the dense output
-    INTERPOLATE = 4  # integrator: the state inside the step
-    PULL = 5  # stabilization: move a state towards the constraints
-    TANGENT = 6  # stabilization: the same for error vectors
-    PREPARE = 7  # formulation: what has to be chosen before a step
-    PASSAGE = 8  # the next step over a singular position
+    ADVANCE = auto()  # integrator: stages and the new point
+    FINISH = auto()  # integrator: the stage at the (stabilized) new point, and the error vectors
+    ACCEPT = auto()  # integrator: make the new point the old one
+    DENSE = auto()  # integrator: extra stages for the dense output
+    INTERPOLATE = auto()  # integrator: the state inside the step
+    PULL = auto()  # stabilization: move a state towards the constraints
+    TANGENT = auto()  # stabilization: the same for error vectors
+    PREPARE = auto()  # formulation: what has to be chosen before a step
+    PASSAGE = auto()  # the next step over a singular position
 
 
 class Model(NamedTuple):
