@@ -96,9 +96,7 @@ def error(sol, reference) -> float:
 def run(problem, t_end, rtol=RTOL, **options):
     """Simulate quietly."""
     redundant = {} if getattr(problem.system, "redundant", None) else {"redundant": "minimum-norm"}
-    return ho.simulate(
-        problem, t_end, rtol=rtol, atol=rtol / 1e3, progress=False, max_steps=MOST_STEPS, **redundant, **options
-    )
+    return ho.simulate(problem, t_end, rtol=rtol, atol=rtol / 1e3, progress=False, max_steps=MOST_STEPS, **redundant, **options)
 
 
 def reference(problem, t_end) -> Callable[[np.ndarray], np.ndarray]:

@@ -65,9 +65,9 @@ def wheelset_end() -> np.ndarray:
 
     The test set starts 5e-10 off the rails, our problem on them: its own values agree with these to 6.2 digits.
     """
-    return simulate(
-        get("wheelset"), formulation=h.Index2(), integrator=h.Radau(), stabilization=None, rtol=1e-12, atol=1e-12
-    ).x[-1][:5]
+    return simulate(get("wheelset"), formulation=h.Index2(), integrator=h.Radau(), stabilization=None, rtol=1e-12, atol=1e-12).x[
+        -1
+    ][:5]
 
 
 def digits(name: str, sol) -> float:
@@ -222,9 +222,7 @@ def main() -> None:
     from stamp import stamp
 
     command = "Written by `python benchmarks/digits.py --page`"
-    PAGE.write_text(
-        f"# Digits against tolerance\n\n{head}\n{command}, {stamp()}: {measured_on()}\n\n{text}\n", encoding="utf-8"
-    )
+    PAGE.write_text(f"# Digits against tolerance\n\n{head}\n{command}, {stamp()}: {measured_on()}\n\n{text}\n", encoding="utf-8")
     print(f"wrote {PAGE}")
 
 

@@ -120,7 +120,6 @@ class Newcomer:
         self.run("pip", "download", "-q", "-d", str(self.wheels), ".")
         return sum(path.stat().st_size for path in self.wheels.iterdir()) / 1e6
 
-
     def of_a_wheel(self) -> tuple[float, float]:
         """Build the wheel for this platform, and return what the first result takes with it; then go back to the other one."""
         self.run("pip", "install", "-q", "build", "hatchling")
@@ -187,9 +186,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/first-minute.md")
     parser.add_argument("--commit", default="HEAD")
     options = parser.parse_args()
-    found = subprocess.run(
-        ["git", "rev-parse", "--short", options.commit], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    found = subprocess.run(["git", "rev-parse", "--short", options.commit], cwd=ROOT, capture_output=True, text=True, check=True)
     commit = found.stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), commit)

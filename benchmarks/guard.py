@@ -29,9 +29,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 FILE = HERE / "guard.json"
 PAIRS = 30
-ROUNDS = (
-    5  # pairs of processes: the same code was seen to differ by 30 % from process to process, for as long as they lived
-)
+ROUNDS = 5  # pairs of processes: the same code was seen to differ by 30 % from process to process, for as long as they lived
 WORSE, BETTER = 1.03, 0.97
 
 # ---- what is measured inside one process: name -> (repetitions, function that returns counts) -----------------
@@ -81,14 +79,12 @@ def measurements() -> dict:
         ("seven-body", h.BDF(), h.Index2(), None),
     ):  # fmt: skip
         problem = problems.get(name)
-        found[f"stiff set: {name}, {method}, {formulation}"] = lambda p=problem, m=method, f=formulation, t=t_end: (
-            counted(h.simulate(p, t, integrator=m, formulation=f, rtol=1e-5))
+        found[f"stiff set: {name}, {method}, {formulation}"] = lambda p=problem, m=method, f=formulation, t=t_end: counted(
+            h.simulate(p, t, integrator=m, formulation=f, rtol=1e-5)
         )
     robertson = h.Ode(
-        lambda y: np.array([
-            -0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2, 3e7 * y[1] ** 2,
-        ])
-    )  # fmt: skip
+        lambda y: np.array([-0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2, 3e7 * y[1] ** 2])
+    )
     found["stiff set: Robertson, Radau"] = lambda: counted(
         h.simulate(robertson, 1e4, y0=[1.0, 0.0, 0.0], integrator=h.Radau(), atol=1e-10)
     )
@@ -189,23 +185,14 @@ class Tree:
         self.worker: subprocess.Popen | None = None
 
     def environment(self, cache: Path | None = None) -> dict:
-        return os.environ | {
-            "PYTHONPATH": str(self.root / "src"),
-            "HOLONOMIC_CACHE": str(cache or self.cache),
-            "MPLBACKEND": "Agg",
-        }
+        return os.environ | {"PYTHONPATH": str(self.root / "src"), "HOLONOMIC_CACHE": str(cache or self.cache), "MPLBACKEND": "Agg"}
 
     def start(self) -> list[str]:
         """Start the worker; return the names it can measure."""
         self.stop()
         command = [sys.executable, str(HERE / "guard.py"), "--worker"]
         self.worker = subprocess.Popen(
-            command,
-            env=self.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+            command, env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         return json.loads(self.worker.stdout.readline())
 
@@ -237,10 +224,7 @@ class Tree:
         """Seconds of the whole test suite."""
         began = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-n", "2"],
-            cwd=self.root,
-            env=self.environment(),
-            capture_output=True,
+            [sys.executable, "-m", "pytest", "-q", "-n", "2"], cwd=self.root, env=self.environment(), capture_output=True
         )
         return time.perf_counter() - began
 
@@ -307,9 +291,7 @@ def asked() -> argparse.Namespace:
 
 
 def commit_of(name: str) -> str:
-    return subprocess.run(
-        ["git", "rev-parse", name], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return subprocess.run(["git", "rev-parse", name], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> int:
@@ -384,10 +366,7 @@ def main() -> int:
             for name, rate in mine.items():  # one long kernel each: its rate hardly scatters, so a single pair decides
                 ratio = theirs[name] / rate
                 told.extend([f"GPU, {name}"] * (ratio > WORSE))
-                print(
-                    f"| GPU, {name} | {rate:.3g} runs/s | {theirs[name]:.3g} runs/s | {ratio:.3f} | | 1 | | |",
-                    flush=True,
-                )
+                print(f"| GPU, {name} | {rate:.3g} runs/s | {theirs[name]:.3g} runs/s | {ratio:.3f} | | 1 | | |", flush=True)
         if options.slow:
             print(line("test suite", *by_turns(1, now.tested, before.tested), told), flush=True)
     print(f"\n{'Worse: ' + ', '.join(told) if told else 'Nothing is worse.'}")

@@ -34,11 +34,7 @@ PEERS = {  # name: (folders that may hold its environment, script)
     "scipy-dae": (("scipy-dae", "v_scipydae"), "implicit_scipy_dae.py"),
     "casadi": (("casadi", "v_casadi"), "implicit_idas.py"),
 }
-TITLES = {
-    "seven-body": "Seven-body mechanism to t = 0.03 s",
-    "car-axis": "Car axis to t = 3 s",
-    "wheelset": "Wheelset to t = 1 s",
-}
+TITLES = {"seven-body": "Seven-body mechanism to t = 0.03 s", "car-axis": "Car axis to t = 3 s", "wheelset": "Wheelset to t = 1 s"}
 ERRORS = {"seven-body": (1e-4, 1e-6, 1e-8), "car-axis": (1e-4, 1e-6, 1e-7), "wheelset": (1e-3, 1e-4, 1e-5)}
 TOLERANCES = {
     "seven-body": [10.0**-k for k in range(3, 12)],
@@ -83,9 +79,9 @@ def error_of(name: str, q, known) -> float:
 def reference(name: str, t_end: float) -> np.ndarray:
     """Return the positions at the end; those of the wheelset by Radau IIA with a tolerance of 1e-11."""
     if name == "wheelset":
-        return simulate(
-            get(name), t_end, formulation=Index2(), integrator=Radau(), stabilization=None, rtol=1e-11, atol=1e-11
-        ).x[-1]
+        return simulate(get(name), t_end, formulation=Index2(), integrator=Radau(), stabilization=None, rtol=1e-11, atol=1e-11).x[
+            -1
+        ]
     return get(name).reference(t_end).q
 
 
@@ -258,9 +254,7 @@ def page(venvs: Path) -> str:
     name = "seven-body"
     beside = ours(name, T_END[name], reference(name, T_END[name]), explicit(name))
     ratios = factors(rows)
-    in_words = "; ".join(
-        f"{peer} {min(r):.0f} to {max(r):.0f} times (median {np.median(r):.0f})" for peer, r in ratios.items()
-    )
+    in_words = "; ".join(f"{peer} {min(r):.0f} to {max(r):.0f} times (median {np.median(r):.0f})" for peer, r in ratios.items())
     parts = [
         "# Speed of the implicit methods",
         f"Measured on {stamp()}: {measured_on()} "

@@ -103,22 +103,13 @@ def main() -> None:
     arm = System(mass, force, rods, trace=False, derivatives={"G": gradients, "gamma": bending})
     cases = [
         ("Kepler, 4 unknowns", kepler, Ode(kepler, trace=False), np.array([0.4, 0.0, 0.0, 2.0]), 60.0),
-        (
-            "chain, 14 unknowns",
-            chain,
-            Ode(chain, trace=False),
-            np.r_[np.linspace(-1, 1, 7), np.zeros(7)],
-            60.0,
-        ),
+        ("chain, 14 unknowns", chain, Ode(chain, trace=False), np.r_[np.linspace(-1, 1, 7), np.zeros(7)], 60.0),
         ("two rods, 8 unknowns", accelerations, arm, np.array([1.0, 0.0, 1.0, -0.5, *np.zeros(4)]), 3.0),
     ]
     print("| problem | method | rtol | solve_ivp, ms | calls | trace=False, ms | calls | ratio | per call |")
     print("|---|---|---|---|---|---|---|---|---|")
     ratios = [
-        compare(*case, integrator, rtol)
-        for case in cases
-        for integrator in (RK45(), DOP853())
-        for rtol in (1e-4, 1e-6, 1e-9)
+        compare(*case, integrator, rtol) for case in cases for integrator in (RK45(), DOP853()) for rtol in (1e-4, 1e-6, 1e-9)
     ]
     print(f"\nlargest ratio {max(ratios):.2f}, median {np.median(ratios):.2f}")
 

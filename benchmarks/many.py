@@ -207,9 +207,7 @@ def measure_peers(venvs: Path) -> str:
     else:
         missing = "\n\ndiffrax was not there."
     ours = rows[0][1]
-    shown = [
-        [label, f"{ours / speed:.1f}", "" if error is None else f"{error:.0e}"] for label, speed, error in rows
-    ]
+    shown = [[label, f"{ours / speed:.1f}", "" if error is None else f"{error:.0e}"] for label, speed, error in rows]
     return table(["on two cores", "time beside ours", "largest error of the crank (rad)"], shown) + missing
 
 
@@ -329,7 +327,7 @@ TITLES = {
         "benchmarks/many.py stiff`",
     ),
     "store": ("Larger than memory", "A pendulum over 10 s, streamed to a Zarr store. `python benchmarks/many.py store`"),
-}  # fmt: skip
+}
 
 
 def processor() -> str:

@@ -119,9 +119,7 @@ def show_size() -> None:
     with tempfile.TemporaryDirectory() as folder:
         kernels = dict(os.environ, HOLONOMIC_CACHE=folder)
         for n in SIZES:
-            done = subprocess.run(
-                [sys.executable, "-c", CHAIN, str(n)], env=kernels, capture_output=True, text=True, timeout=1800
-            )
+            done = subprocess.run([sys.executable, "-c", CHAIN, str(n)], env=kernels, capture_output=True, text=True, timeout=1800)
             if done.returncode:
                 print(f"| {n} | {3 * n}, {2 * n} | {done.stderr.strip().splitlines()[-1][:100]} | | |")
                 continue

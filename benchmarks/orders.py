@@ -112,9 +112,7 @@ def reference(t_end: float, times: int):
 def errors(formulation, integrator, stabilization, n: int) -> dict[str, float]:
     """Largest errors at common times of the run, which is longer for high orders: they would be rounding else."""
     t_end, times = (4.5, 5) if integrator.order > 8 else (1.0, 20)
-    sol = simulate(
-        problem(t_end), formulation=formulation, integrator=integrator, stabilization=stabilization, step=t_end / n
-    )
+    sol = simulate(problem(t_end), formulation=formulation, integrator=integrator, stabilization=stabilization, step=t_end / n)
     known, at = reference(t_end, times), np.arange(times + 1) * n // times
     found = {part: float(np.abs(getattr(sol, part)[at] - getattr(known, part)).max()) for part in PARTS[:3]}
     own = sol.unknowns.get("lam")

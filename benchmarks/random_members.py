@@ -64,9 +64,7 @@ def fitted(rng, made, places, bars, first, fast=4.0):
     if rng.random() < 0.4:
         a = names[-1]
         at = ((places[bars[a][0]][0] + 1.0, -1.0), places[bars[a][-1]])
-        made.spring(
-            "spring", made.ground, a, at=at, stiffness=float(spread(rng, 1.0, 1e5)), length=float(rng.uniform(0.2, 2))
-        )
+        made.spring("spring", made.ground, a, at=at, stiffness=float(spread(rng, 1.0, 1e5)), length=float(rng.uniform(0.2, 2)))
         if rng.random() < 0.5:
             made.damper("damper", made.ground, a, at=at, damping=float(spread(rng, 0.01, 1e3)))
     made.assemble(speeds={first: float(rng.uniform(-fast, fast))})
@@ -201,12 +199,7 @@ def of_shape(shape, flavour):
         first, second = distance(0), distance(1)
         rows["again"] = lambda q, p: p.twice * first(q, p)
         rows["both"] = lambda q, p: first(q, p) - p.twice * second(q, p)
-    ones = {
-        "m": np.ones(bodies),
-        "k": np.ones(len(springs)),
-        "free": np.ones(len(springs)),
-        "c": np.zeros(len(springs)),
-    }
+    ones = {"m": np.ones(bodies), "k": np.ones(len(springs)), "free": np.ones(len(springs)), "c": np.zeros(len(springs))}
     return System(
         mass=lambda p: np.array([[p.m[a // 2] if a == b else 0.0 for b in range(2 * bodies)] for a in range(2 * bodies)]),
         potential=potential, force=force, constraint=rows,
@@ -254,10 +247,7 @@ def spring_mass(kind, rng, number):
     return Member(kind, number, system, q, v, 1.0, options)
 
 
-KINDS = {
-    **{name: linkage for name in LINKAGES},
-    **{f"{shape}, {flavour}": spring_mass for shape in SHAPES for flavour in FLAVOURS},
-}
+KINDS = {**{name: linkage for name in LINKAGES}, **{f"{shape}, {flavour}": spring_mass for shape in SHAPES for flavour in FLAVOURS}}
 
 
 def member(number: int, seed: int) -> Member:

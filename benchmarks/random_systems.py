@@ -28,18 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holonomic import (
-    BDF,
-    DOP853,
-    GGL,
-    RK45,
-    HolonomicError,
-    ProjectedInvariants,
-    Projection,
-    Radau,
-    S_both2,
-    simulate,
-)
+from holonomic import BDF, DOP853, GGL, RK45, HolonomicError, ProjectedInvariants, Projection, Radau, S_both2, simulate
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from random_members import KINDS, LINKAGES, Member, member  # noqa: F401
@@ -106,9 +95,7 @@ def first_of(one: Member, tries):
 
 def distance(a, b) -> np.ndarray:
     """Relative distance of two runs at each time."""
-    parts = [
-        np.max(np.abs(x - y), axis=1) / max(1.0, float(np.max(np.abs(y)))) for x, y in zip(a[:2], b[:2], strict=True)
-    ]
+    parts = [np.max(np.abs(x - y), axis=1) / max(1.0, float(np.max(np.abs(y)))) for x, y in zip(a[:2], b[:2], strict=True)]
     return np.maximum(*parts)
 
 
@@ -180,7 +167,7 @@ def told(verdicts, verbose: bool) -> list[Verdict]:
                 f"{verdict.number:5d} {verdict.kind:25s} {verdict.word:10s} error {verdict.error:.1e} allowed "
                 f"{verdict.allowed:.1e} κ {verdict.kappa:.1e} {verdict.seconds:.2f} s {verdict.judge} {verdict.why[:150]}",
                 flush=True,
-            )  # fmt: skip
+            )
     return found
 
 
@@ -224,9 +211,7 @@ def main() -> None:
                 f"| {verdict.number} | {verdict.kind} | {verdict.error:.1e} | {verdict.kappa:.1e} | "
                 f"{verdict.error / verdict.allowed:.1f} | {verdict.judge} | {verdict.why} |"
             )
-    most = sorted(
-        (verdict.error / verdict.allowed for verdict in found if verdict.word in ("right", "wrong")), reverse=True
-    )
+    most = sorted((verdict.error / verdict.allowed for verdict in found if verdict.word in ("right", "wrong")), reverse=True)
     print("largest error / allowed:", " ".join(f"{value:.2f}" for value in most[:20]))
     print("judged by:", dict(Counter(verdict.judge for verdict in found)))
     print(dict(reasons), f"{time.perf_counter() - began:.0f} s")

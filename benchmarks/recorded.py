@@ -24,16 +24,7 @@ from holonomic import problems
 from holonomic.cli.methods import classes
 
 FILE = Path(__file__).with_name("recorded.json")
-COUNTS = (
-    "steps",
-    "rejected",
-    "failed attempts",
-    "field evaluations",
-    "residuals",
-    "Jacobians",
-    "factorizations",
-    "pulls",
-)
+COUNTS = ("steps", "rejected", "failed attempts", "field evaluations", "residuals", "Jacobians", "factorizations", "pulls")
 STEP = 0.01
 RTOL, ATOL = 1e-6, 1e-9  # the defaults, by which ends are compared
 
@@ -69,9 +60,7 @@ def cases() -> dict[str, Callable[[], h.Solution]]:
     found["RK4, PostStabilization, mass"] = lambda: swing(
         integrator=h.RK4(), stabilization=h.PostStabilization(metric="mass"), step=STEP
     )
-    found["RK4, ForwardEuler"] = lambda: swing(
-        integrator=h.RK4(), stabilization=h.ForwardEulerStabilization(alpha=0.5), step=STEP
-    )
+    found["RK4, ForwardEuler"] = lambda: swing(integrator=h.RK4(), stabilization=h.ForwardEulerStabilization(alpha=0.5), step=STEP)
     found["RK4, BackwardEuler"] = lambda: swing(
         integrator=h.RK4(), stabilization=h.BackwardEulerStabilization(alpha=1.0), step=STEP
     )
@@ -87,9 +76,7 @@ def cases() -> dict[str, Callable[[], h.Solution]]:
             )
     for make in (h.BackwardEuler, h.Trapezoidal, h.ImplicitMidpoint):
         found[f"{make.__name__}, GGL"] = lambda make=make: swing(integrator=make(), formulation=h.GGL(), step=STEP)
-    found["BackwardEuler, Overdetermined"] = lambda: swing(
-        integrator=h.BackwardEuler(), formulation=h.Overdetermined(), step=STEP
-    )
+    found["BackwardEuler, Overdetermined"] = lambda: swing(integrator=h.BackwardEuler(), formulation=h.Overdetermined(), step=STEP)
     for kind in ("variable", "fixed-leading"):
         found[f"BDF, {kind}, Index2"] = lambda kind=kind: swing(integrator=h.BDF(coefficients=kind), formulation=h.Index2())
     found["FixedBDF(3), Index2"] = lambda: swing(integrator=h.FixedBDF(3), formulation=h.Index2(), step=STEP)
@@ -163,9 +150,7 @@ def on_simulator() -> dict:
     code = "import json, recorded; print('\\n' + json.dumps(recorded.swept('cuda')))"
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     here = Path(__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -194,9 +179,7 @@ def differences(name: str, before: dict, now: dict) -> list[str]:
     """What differs between two descriptions beyond what a compiler may do."""
     if "error" in before or "error" in now:
         return [] if before == now else [f"{before.get('error', 'ran')} -> {now.get('error', 'runs')}"]
-    found = [
-        f"{key}: {before[key]} -> {now[key]}" for key in ("plan", "counts", "rows", "events") if before[key] != now[key]
-    ]
+    found = [f"{key}: {before[key]} -> {now[key]}" for key in ("plan", "counts", "rows", "events") if before[key] != now[key]]
     old, new = (np.array([float.fromhex(value) for value in run["end"]]) for run in (before, now))
     if old.shape != new.shape:
         return [*found, f"end has {len(new)} numbers instead of {len(old)}"]
@@ -218,9 +201,7 @@ def main() -> int:
     for name in failed:
         print(f"  {name}: {now[name]['error'][:150]}")
     if asked == "record":
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FILE.parent
-        )
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FILE.parent)
         FILE.write_text(json.dumps({"commit": commit.stdout.strip(), "runs": now}, indent=1) + "\n")
         return 0
     kept = json.loads(FILE.read_text())

@@ -105,7 +105,7 @@ IMPLICIT = {
     "planar chain, `m.chain`": (drawn_chain, (100_000,), 1.0, False),
     "ball chain in space": (ball_chain, (100, 1000), 1.0, False),
     "planar chain, stiff springs and dampers": (stiff_chain, (100, 1000), 0.1, True),
-}  # fmt: skip
+}
 METHODS = {"Radau": (Radau(), Index2()), "BDF": (BDF(), Index2()), "generalized-α": (GeneralizedAlpha(), Index3())}
 
 

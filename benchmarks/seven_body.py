@@ -45,9 +45,7 @@ def c_limit() -> tuple[dict[str, float], dict[tuple[str, float], dict]]:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "limit"
         source = HERE / "limit_seven_body.c"
-        subprocess.run(
-            ["gcc", "-O3", "-march=native", "-ffast-math", str(source), "-o", str(program), "-lm"], check=True
-        )
+        subprocess.run(["gcc", "-O3", "-march=native", "-ffast-math", str(source), "-o", str(program), "-lm"], check=True)
         text = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     per_call, rows = {}, {}
     for line in text.splitlines():

@@ -1,6 +1,6 @@
 """Repeated short calls, as in a control loop: simulate over 1 ms spans from sol.end.
 
-    python benchmarks/short_calls.py
+python benchmarks/short_calls.py
 """
 
 from __future__ import annotations

@@ -54,10 +54,7 @@ from holonomic.study.order import Fit, observed_order
 from holonomic.study.table import Table, short_name
 from holonomic.testing import bead
 
-INTEGRATORS = (
-    Euler(), BackwardEuler(), Heun(), Midpoint(), AdamsBashforth2(), ImplicitMidpoint(), RK23(), RK4(), RK45(),
-    DOP853(),
-)  # fmt: skip
+INTEGRATORS = (Euler(), BackwardEuler(), Heun(), Midpoint(), AdamsBashforth2(), ImplicitMidpoint(), RK23(), RK4(), RK45(), DOP853())
 STABILIZATIONS = (
     None, Baumgarte(alpha=3), InvariantStabilization(gain=3), ForwardEulerStabilization(), BackwardEulerStabilization(),
     S_vel(), S_pos(), S_both(), S_both2(), PostStabilization(freeze="inverse"), PostStabilization(freeze="stage"),

@@ -139,10 +139,8 @@ def brake() -> dict:
 def robertson() -> dict:
     """Robertson's reaction."""
     system = h.Ode(
-        lambda y: np.array([
-            -0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2, 3e7 * y[1] ** 2,
-        ])
-    )  # fmt: skip
+        lambda y: np.array([-0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2, 3e7 * y[1] ** 2])
+    )
     return {"system": system, "t_end": 1e4, "y0": [1.0, 0.0, 0.0], "atol": 1e-4}
 
 
@@ -178,10 +176,7 @@ def by_hand(velocities: int) -> dict[str, dict]:
     if 0 < velocities <= LARGE:
         forms |= {", Pa": h.ProjectedInvariants("Pa"), ", Pc": h.ProjectedInvariants("Pc")}
     for form, formulation in forms.items():
-        found |= {
-            name + form: {"integrator": integrator, "formulation": formulation}
-            for name, integrator in integrators.items()
-        }
+        found |= {name + form: {"integrator": integrator, "formulation": formulation} for name, integrator in integrators.items()}
     return found
 
 
@@ -207,9 +202,7 @@ class Case:
     def run(self, rtol: float, most: int = MOST_STEPS, **options):
         """Simulate; where constraints hold, rounding leaves no less than some 1e-13 of unknowns of size 1."""
         atol = max(rtol * self.atol, 1e-12 if self.constrained else 0.0)
-        return h.simulate(
-            self.system, self.t_end, **self.start, rtol=rtol, atol=atol, progress=False, max_steps=most, **options
-        )
+        return h.simulate(self.system, self.t_end, **self.start, rtol=rtol, atol=atol, progress=False, max_steps=most, **options)
 
     def error(self, sol) -> float:
         """The largest error over a run."""
@@ -257,9 +250,7 @@ def measured(name: str) -> dict:
     points = {way: case.points(3, **options) for way, options in ways.items()}
     # once more, the automatic choice and the best of the others by turns; six calls each, because of so many ways of asking few are
     # remembered, and a call that changes methods knows all of its plans the fourth time
-    near = {
-        min((way for way in ways if way != "left to us"), key=lambda way: time_at(points[way], error)) for error in ERRORS
-    }
+    near = {min((way for way in ways if way != "left to us"), key=lambda way: time_at(points[way], error)) for error in ERRORS}
     for _ in range(5):
         for way in ("left to us", *near):
             for k, (rtol, off, took) in enumerate(points[way]):

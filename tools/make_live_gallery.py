@@ -29,7 +29,7 @@ LIVE = {
     "live_car_axis": ("A car's axis on a bumpy road", "holonomic view car-axis --live"),
     "live_kepler": ("Kepler's orbit", "holonomic view kepler --t-end 20 --live"),
     "live_heavy_top": ("A heavy top", "holonomic view heavy-top --sliders gravity.z=-20:-2,v0[4]=50:300"),
-}  # fmt: skip
+}
 
 HEAD = """# Live gallery
 

@@ -1,7 +1,7 @@
 """Write docs/measured.md: what was measured in one page, each number read from the page that has the whole table.
 
-    python tools/make_measured_page.py            write the page
-    python tools/make_measured_page.py --check    exit with 1 if it is not up to date
+python tools/make_measured_page.py            write the page
+python tools/make_measured_page.py --check    exit with 1 if it is not up to date
 """
 
 from __future__ import annotations
@@ -67,54 +67,95 @@ class Result:
 
 RESULTS = (
     Result(
-        "The first minute, in processor time", "first-minute",
-        (r"the first result \| [^|]+ \| ([\d.]+ s) \|", r"`import holonomic` \| [^|]+ \| ([\d.]+ s) \|",
-         r"whose model is known[^|]+\| [^|]+ \| ([\d.]+ s) \|"),
+        "The first minute, in processor time",
+        "first-minute",
+        (
+            r"the first result \| [^|]+ \| ([\d.]+ s) \|",
+            r"`import holonomic` \| [^|]+ \| ([\d.]+ s) \|",
+            r"whose model is known[^|]+\| [^|]+ \| ([\d.]+ s) \|",
+        ),
         "first result after installation {}; import {}; a later process with a known model {}",
     ),
     Result(
-        "One evaluation of the seven-body mechanism", "speed",
+        "One evaluation of the seven-body mechanism",
+        "speed",
         (r"\| holonomic, emitted from NumPy \| (\d+) \|", r"\| C, structured \| (\d+) \|", r"\| C, dense \| (\d+) \|"),
         "{} ns from NumPy functions; C written by hand for this mechanism {} ns, with dense LU {} ns",
     ),
     Result(
-        "A whole run with projection, tolerance 1e-9", "speed",
+        "A whole run with projection, tolerance 1e-9",
+        "speed",
         (r"holonomic, DOP853, Projection \(([\d.]+) of C with projection\) \| 1e-09 \| ([\d.]+) \| ([\d.e-]+)",),
         "{1} ms with an error of {2}: {0} of the time of DOPRI5 with projection in C",
     ),
     Result(
-        "Beside other packages: seven-body, error below 1e-6, constraints below 1e-10", "speed",
-        (r"(?s)P2, g and Gv.*?\| holonomic \| [^|]+ \| ([\d.]+) ms", r"(?s)P2, g and Gv.*?\| scipy \| [^|]+ \| ([\d.]+) ms",
-         r"(?s)P2, g and Gv.*?\| SUNDIALS C \| [^|]+ \| ([\d.]+) ms"),
+        "Beside other packages: seven-body, error below 1e-6, constraints below 1e-10",
+        "speed",
+        (
+            r"(?s)P2, g and Gv.*?\| holonomic \| [^|]+ \| ([\d.]+) ms",
+            r"(?s)P2, g and Gv.*?\| scipy \| [^|]+ \| ([\d.]+) ms",
+            r"(?s)P2, g and Gv.*?\| SUNDIALS C \| [^|]+ \| ([\d.]+) ms",
+        ),
         "{} ms; SciPy with a projection of its own {} ms, SUNDIALS in C {} ms",
     ),
     Result(
-        "Implicit methods beside other packages, at equal error", "implicit-speed",
-        (r"The fastest variant of each peer takes, over all problems and errors: ([^.]+?)\.(?:\s|$)",), "slower than ours: {}",
+        "Implicit methods beside other packages, at equal error",
+        "implicit-speed",
+        (r"The fastest variant of each peer takes, over all problems and errors: ([^.]+?)\.(?:\s|$)",),
+        "slower than ours: {}",
     ),
-    Result("Threads", "many-speed", (r"\| with projection \| (\d+) \| (\d+) \| ([\d.]+) \|",),
-           "{} runs of the seven-body mechanism a second on one thread, {} on two"),
-    Result("Mechanisms of any size, without compiling", "scale",
-           (r"\| planar chain \| 100 \| ([^|]+?) \| (\d+) \|", r"\| planar chain \| 1000 \| ([^|]+?) \| (\d+) \| ([^|]+?) \|"),
-           "chain of 100 rods: first result after {0}; of 1000: after {2}, a second of motion in {4}; "
-           "one evaluation {1} and {3} ns a body"),
-    Result("Whole sweeps on a GPU (H200)", "gpu",
-           (r"\| no stabilization \| [\d.]+ \| ([\d.]+) \|", r"\| Projection \| [\d.]+ \| ([\d.]+) \|"),
-           "{} million runs of the seven-body mechanism a second without stabilization, {} with projection"),
-    Result("Digits reached against digits asked", "digits",
-           (r"\| DOP853 \| [^|]+ \| ([+-][\d.]+) ", r"\| Radau \| [^|]+ \| ([+-][\d.]+) ", r"\| BDF \| [^|]+ \| ([+-][\d.]+) "),
-           "at 1e-6, median over all problems: DOP853 {}, Radau {}, BDF {}"),
-    Result("The automatic choice", "automatic-choice",
-           (r"- (\d+) problems: (\d+) right",
-            r"Within a factor of 2 of the best choice by hand: (\d+ of \d+) .*the worst is ([\d.]+)\."),
-           "{1} of {0} problems right; within a factor of 2 of the best choice by hand {2}, the worst {3}"),
-    Result("Order and drift with each stabilization", "order-and-drift",
-           (r"(The order of the solution stays p) whatever is corrected", r"\| DOP853 \| S_both2 \| \d+ \| ([\d.]+) \|"),
-           "{}; a step of DOP853 with S_both2 takes {} of one without"),
-    Result("Orders of implicit methods", "orders", (r"\| `GGL\(\)` (?:\|[^|]*){8}\| ([\d.]+) ([\d.]+) ",),
-           "as theory says for all formulations; Radau on GGL {} and {} for q and v"),
-    Result("Accuracy of the solve", "accuracy", (r"The plain solve lost at most (\w+) times ε/ρ",),
-           "the plain solve loses at most {} times ε/ρ; ρ and the rows of the constraints decide who solves"),
+    Result(
+        "Threads",
+        "many-speed",
+        (r"\| with projection \| (\d+) \| (\d+) \| ([\d.]+) \|",),
+        "{} runs of the seven-body mechanism a second on one thread, {} on two",
+    ),
+    Result(
+        "Mechanisms of any size, without compiling",
+        "scale",
+        (r"\| planar chain \| 100 \| ([^|]+?) \| (\d+) \|", r"\| planar chain \| 1000 \| ([^|]+?) \| (\d+) \| ([^|]+?) \|"),
+        "chain of 100 rods: first result after {0}; of 1000: after {2}, a second of motion in {4}; "
+        "one evaluation {1} and {3} ns a body",
+    ),
+    Result(
+        "Whole sweeps on a GPU (H200)",
+        "gpu",
+        (r"\| no stabilization \| [\d.]+ \| ([\d.]+) \|", r"\| Projection \| [\d.]+ \| ([\d.]+) \|"),
+        "{} million runs of the seven-body mechanism a second without stabilization, {} with projection",
+    ),
+    Result(
+        "Digits reached against digits asked",
+        "digits",
+        (r"\| DOP853 \| [^|]+ \| ([+-][\d.]+) ", r"\| Radau \| [^|]+ \| ([+-][\d.]+) ", r"\| BDF \| [^|]+ \| ([+-][\d.]+) "),
+        "at 1e-6, median over all problems: DOP853 {}, Radau {}, BDF {}",
+    ),
+    Result(
+        "The automatic choice",
+        "automatic-choice",
+        (
+            r"- (\d+) problems: (\d+) right",
+            r"Within a factor of 2 of the best choice by hand: (\d+ of \d+) .*the worst is ([\d.]+)\.",
+        ),
+        "{1} of {0} problems right; within a factor of 2 of the best choice by hand {2}, the worst {3}",
+    ),
+    Result(
+        "Order and drift with each stabilization",
+        "order-and-drift",
+        (r"(The order of the solution stays p) whatever is corrected", r"\| DOP853 \| S_both2 \| \d+ \| ([\d.]+) \|"),
+        "{}; a step of DOP853 with S_both2 takes {} of one without",
+    ),
+    Result(
+        "Orders of implicit methods",
+        "orders",
+        (r"\| `GGL\(\)` (?:\|[^|]*){8}\| ([\d.]+) ([\d.]+) ",),
+        "as theory says for all formulations; Radau on GGL {} and {} for q and v",
+    ),
+    Result(
+        "Accuracy of the solve",
+        "accuracy",
+        (r"The plain solve lost at most (\w+) times ε/ρ",),
+        "the plain solve loses at most {} times ε/ρ; ρ and the rows of the constraints decide who solves",
+    ),
 )
 
 

@@ -1,7 +1,7 @@
 """Write docs/methods.md, the table of all methods, from the attributes of their classes.
 
-    python tools/make_methods_page.py            write the page
-    python tools/make_methods_page.py --check    exit with 1 if it is not up to date
+python tools/make_methods_page.py            write the page
+python tools/make_methods_page.py --check    exit with 1 if it is not up to date
 """
 
 from __future__ import annotations

@@ -175,8 +175,7 @@ def main(names: list[str]) -> None:
     with sync_playwright() as play, tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         browser = play.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"],
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
         )
         for name in names or SHOTS:
             picture(browser, folder, name)

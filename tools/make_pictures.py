@@ -28,7 +28,7 @@ from drawing import (
     pin,
     prepare,
     seven_body_points,
-)  # fmt: skip
+)
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter

@@ -1,7 +1,7 @@
 """Measure the tables of docs/which-method.md and write them between its markers.
 
-    python tools/measure_methods.py            all tables
-    python tools/measure_methods.py stiff      one of them
+python tools/measure_methods.py            all tables
+python tools/measure_methods.py stiff      one of them
 """
 
 from __future__ import annotations
@@ -41,16 +41,7 @@ from holonomic import (
     simulate,
     work_precision,
 )
-from holonomic.problems import (
-    chain,
-    double_pendulum,
-    four_bar,
-    jansen,
-    pendulum,
-    seven_body,
-    slider_crank,
-    two_link_arm,
-)
+from holonomic.problems import chain, double_pendulum, four_bar, jansen, pendulum, seven_body, slider_crank, two_link_arm
 from holonomic.problems.ascher_petzold import heterogeneous_masses, rapid_constraint
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-method.md"
@@ -227,7 +218,7 @@ def long() -> str:
         "GeneralizedAlpha(rho=0.8)": (Index3(), GeneralizedAlpha(), None),
         "ImplicitMidpoint, Projection": (Index1(), ImplicitMidpoint(), Projection()),
         "RK4, Projection": (Index1(), RK4(), Projection()),
-    }  # fmt: skip
+    }
     rows = []
     for name, (formulation, integrator, stabilization) in methods.items():
         given = {"formulation": formulation, "integrator": integrator, "stabilization": stabilization, "step": 0.02}

@@ -340,7 +340,8 @@ class Stepper:
             names, owned = list(self.plan.model.inputs), {name for law in self._laws for name in law.inputs}
             self._at = {
                 names[i]: self._inputs.at + 3 * i
-                for i, times, _ in self._inputs.tables if len(times) == 1 and names[i] not in owned
+                for i, times, _ in self._inputs.tables
+                if len(times) == 1 and names[i] not in owned
             }
         return self._at
 

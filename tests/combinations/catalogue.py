@@ -104,7 +104,7 @@ KINDS = {
     "Ode": (Ode(kepler), {"y0": [1.0, 0.0, 0.0, 1.1]}),
     "Ode with invariants": (Ode(kepler, {"momentum": momentum}), {"y0": [1.0, 0.0, 0.0, 1.1]}),
     "Dae": (Dae(order=2, f=lambda x: -x, B=lambda x: 2 * x.reshape(2, 1), g=lambda x: x @ x - 1), {"x0": [1, 0], "dx0": [0, 0]}),
-}  # fmt: skip
+}
 
 
 def model_for(system, start):

@@ -188,9 +188,7 @@ DECAY = Ode(lambda y: -y)
 
 @pytest.mark.parametrize("stabilization", [s for s in STABILIZATIONS if s.acts != "none"], ids=repr)
 @pytest.mark.parametrize(
-    ("system", "start"),
-    [(FREE_FALL, {"q0": [0, 0], "v0": [1, 2]}), (DECAY, {"y0": [1, 2]})],
-    ids=["System", "Ode"],
+    ("system", "start"), [(FREE_FALL, {"q0": [0, 0], "v0": [1, 2]}), (DECAY, {"y0": [1, 2]})], ids=["System", "Ode"]
 )
 def test_a_stabilization_with_nothing_to_keep_is_refused(system, start, stabilization):
     with pytest.raises(IncompatibleMethods, match="Pass stabilization=None"):
@@ -218,12 +216,7 @@ def test_a_system_with_velocity_constraints_alone_runs_with_what_corrects_veloci
     assert np.max(np.abs(across)) <= 1e-14  # corrected by a linear solve
 
 
-SPIN = System(
-    mass=np.eye(1),
-    kinematics=lambda q: np.array([[-q[1]], [q[0]]]),
-    invariants={"norm": lambda q: q @ q},
-    force=[0.3],
-)
+SPIN = System(mass=np.eye(1), kinematics=lambda q: np.array([[-q[1]], [q[0]]]), invariants={"norm": lambda q: q @ q}, force=[0.3])
 
 
 @pytest.mark.parametrize("make", [PostStabilization, Projection])
@@ -251,13 +244,7 @@ def test_a_metric_that_cannot_be_meant_is_refused(make, metric, text):
 
 @pytest.mark.parametrize(
     ("role", "given"),
-    [
-        ("integrator", "RK4"),
-        ("integrator", Projection()),
-        ("stabilization", RK4),
-        ("formulation", RK4()),
-        ("stabilization", 3),
-    ],
+    [("integrator", "RK4"), ("integrator", Projection()), ("stabilization", RK4), ("formulation", RK4()), ("stabilization", 3)],
     ids=repr,
 )
 def test_what_is_no_method_is_refused_with_an_example(role, given):

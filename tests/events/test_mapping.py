@@ -94,9 +94,7 @@ def test_loose_tolerances_neither_lose_nor_double_an_impact():
 def test_a_pendulum_against_a_wall_keeps_rod_and_energy(stabilization):
     pendulum = System(mass=np.eye(2), potential=lambda q: G * q[1], constraint={"rod": lambda q: q @ q - 1})
     wall = {"wall": Event(lambda q: q[0], "falling", then=lambda q, v: (q, -v))}
-    sol = simulate(
-        pendulum, 20.0, q0=[1, 0], v0=[0, 0], events=wall, rtol=1e-10, atol=1e-12, stabilization=stabilization
-    )
+    sol = simulate(pendulum, 20.0, q0=[1, 0], v0=[0, 0], events=wall, rtol=1e-10, atol=1e-12, stabilization=stabilization)
     # quarter swing from the horizontal, then half swings: T = 4 K(sin² 45°)/√g
     period = 4 * ellipk(0.5) / np.sqrt(G)
     exact = period * np.arange(0.25, 20.0 / period, 0.5)
@@ -115,9 +113,8 @@ def test_an_impulse_acts_along_the_constraints_in_the_mass_metric():
     # two unequal masses on a rigid rod, in line with their motion; the first hits a wall elastically
     m1, m2, w = 1.0, 5.0, 2.0
     dumbbell = System(
-        mass=np.diag([m1, m1, m2, m2]), force=np.zeros(4),
-        constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1},
-    )  # fmt: skip
+        mass=np.diag([m1, m1, m2, m2]), force=np.zeros(4), constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1}
+    )
     hit = Event(lambda q: q[0], "falling", then=lambda q, v: (q, np.array([-v[0], v[1], v[2], v[3]])))
     sol = simulate(dumbbell, 1.5, q0=[1, 0, 2, 0], v0=[-w, 0, -w, 0], events={"wall": hit})
     assert np.allclose(sol.events["wall"].t, [0.5], atol=1e-12)
@@ -132,9 +129,8 @@ def test_an_impulse_acts_along_the_constraints_in_the_mass_metric():
 def test_an_impulse_turns_a_rod_that_is_hit_at_its_end():
     # a rod at right angles to its motion; mass 1 thrown back by a wall, the other goes on: no impulse along the rod
     dumbbell = System(
-        mass=np.diag([1.0, 1.0, 3.0, 3.0]), force=np.zeros(4),
-        constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1},
-    )  # fmt: skip
+        mass=np.diag([1.0, 1.0, 3.0, 3.0]), force=np.zeros(4), constraint={"rod": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - 1}
+    )
     hit = Event(lambda q: q[1], "falling", then=lambda q, v: (q, np.array([v[0], -v[1], v[2], v[3]])))
     sol = simulate(dumbbell, 0.6, q0=[0, 0.5, 1, 0.5], v0=[0, -1, 0, -1], events={"wall": hit})
     after = np.flatnonzero(sol.t == sol.events["wall"].t[0])[1]
@@ -143,9 +139,7 @@ def test_an_impulse_turns_a_rod_that_is_hit_at_its_end():
 
 
 def test_mapped_velocities_are_made_consistent_with_redundant_rows():
-    twice = System(
-        mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1, "again": lambda q: 2 * q @ q - 2}
-    )
+    twice = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1, "again": lambda q: 2 * q @ q - 2})
     kick = Event(lambda q: q[0], "falling", then=lambda q, v: (q, np.array([1.0, 2.0])))
     with pytest.warns(UserWarning, match="redundant"):
         sol = simulate(twice, 0.7, q0=[1, 0], v0=[0, 0], events={"kick": kick}, redundant="drop")

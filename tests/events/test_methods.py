@@ -4,20 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ellipk
 
-from holonomic import (
-    BDF,
-    GGL,
-    PHEM56,
-    RK4,
-    RK23,
-    Event,
-    ImplicitMidpoint,
-    Radau,
-    StepFailed,
-    System,
-    Trapezoidal,
-    simulate,
-)
+from holonomic import BDF, GGL, PHEM56, RK4, RK23, Event, ImplicitMidpoint, Radau, StepFailed, System, Trapezoidal, simulate
 
 G = 9.81
 PERIOD = 4 * ellipk(0.5) / np.sqrt(G)  # of a pendulum released from the horizontal
@@ -58,9 +45,7 @@ def test_impacts_of_a_pendulum_come_every_half_period(settings, error):
 
 def test_interpreted_runs_find_the_same_events():
     events = {**wall(), "tension": lambda lam: lam[0] - 10.0, "level": Event(lambda q: q[1] + 0.5, "falling")}
-    found = [
-        simulate(pendulum(trace), 3.0, q0=[1, 0], v0=[0, 0], events=events, rtol=1e-6).events for trace in (True, False)
-    ]
+    found = [simulate(pendulum(trace), 3.0, q0=[1, 0], v0=[0, 0], events=events, rtol=1e-6).events for trace in (True, False)]
     for name in events:
         assert len(found[0][name].t) == len(found[1][name].t) > 1
         # differences of the constraint instead of derivatives: good to about 1e-8

@@ -127,9 +127,8 @@ def test_pulses_much_shorter_than_a_step_are_all_found():
         for at in 1.0 + 8.0 * np.random.default_rng(1).random(50):
             pulse = Event(lambda t, p: np.exp(-(((t - p.at) / p.width) ** 2)) - 0.5)
             system = System(
-                mass=np.eye(2), potential=lambda q: q[1], constraint={"rod": lambda q: q @ q - 1},
-                params={"at": at, "width": width},
-            )  # fmt: skip
+                mass=np.eye(2), potential=lambda q: q[1], constraint={"rod": lambda q: q @ q - 1}, params={"at": at, "width": width}
+            )
             log = simulate(system, 10.0, events={"pulse": pulse}, **START).events["pulse"]
             found[width] += len(log) == 2
     assert set(found.values()) == {50}

@@ -245,10 +245,7 @@ def test_more_selects_than_are_kept_room_for_run_all_the_same():
 @pytest.mark.parametrize("integrator", [DOP853(), RK45()], ids=["DOP853", "RK45"])
 def test_states_inside_steps_to_a_corner_beyond_which_there_are_no_numbers(integrator):
     """Such a step was taken with the values deciding, and is taken so again."""
-    for law in (
-        lambda q: [-G + 1e5 * max(0.0, -q[0]) ** 1.5],
-        lambda q: [-G + (1e5 * (-q[0]) ** 1.5 if q[0] < 0 else 0.0)],
-    ):
+    for law in (lambda q: [-G + 1e5 * max(0.0, -q[0]) ** 1.5], lambda q: [-G + (1e5 * (-q[0]) ** 1.5 if q[0] < 0 else 0.0)]):
         sol = simulate(mass(law), 40.0, q0=[1.0], v0=[0.0], integrator=integrator, rtol=1e-9)
         inside = sol(np.linspace(0.0, 40.0, 20001))
         energy = G * inside.q[:, 0] + 0.5 * inside.v[:, 0] ** 2 + 0.4e5 * np.maximum(0.0, -inside.q[:, 0]) ** 2.5

@@ -27,9 +27,7 @@ def test_two_masses_stick_and_slip_each_as_if_it_were_alone(law, integrator):
     for push, mu in zip(pushes, friction, strict=True):
         one = System(mass=np.eye(1), force=lambda t, v, push=push, mu=mu: [push(t) - mu * sign(v[0])])
         alone.append(simulate(one, 20.0, q0=[0.0], v0=[0.0], integrator=DOP853(), rtol=1e-10, atol=1e-12).q[-1, 0])
-    both = System(
-        mass=np.eye(2), force=lambda t, v: [pushes[i](t) - friction[i] * sign(v[i]) for i in range(2)],
-    )  # fmt: skip
+    both = System(mass=np.eye(2), force=lambda t, v: [pushes[i](t) - friction[i] * sign(v[i]) for i in range(2)])
     given = {} if integrator is None else {"integrator": integrator}
     sol = simulate(both, 20.0, q0=[0.0, 0.0], v0=[0.0, 0.0], **TIGHT, **given)
     assert sol.q[-1] == pytest.approx(alone, abs=5e-9)

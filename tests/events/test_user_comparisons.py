@@ -218,7 +218,9 @@ def test_guards_and_selects_are_no_switches():
 
 def test_what_reads_multipliers_or_parameters_alone_is_no_switch():
     rod = System(
-        mass=np.eye(2), force=lambda lam, p: [0.0, -G if lam[0] < 1e9 and p.on > 0 else 0.0], constraint=lambda q: q @ q - 1,
+        mass=np.eye(2),
+        force=lambda lam, p: [0.0, -G if lam[0] < 1e9 and p.on > 0 else 0.0],
+        constraint=lambda q: q @ q - 1,
         params={"on": 1.0},
     )
     assert simulate(rod, 0.2, q0=[1, 0], v0=[0, 0]).switches == {}
@@ -318,9 +320,7 @@ def test_filippovs_motion_of_an_ode_goes_along_its_switch():
 
 
 def test_members_of_a_sweep_stick_as_single_runs_do():
-    system = System(
-        mass=np.eye(1), force=lambda t, v, p: [p.F * np.sin(t) - (2.0 if v[0] > 0 else -2.0)], params={"F": 3.0}
-    )
+    system = System(mass=np.eye(1), force=lambda t, v, p: [p.F * np.sin(t) - (2.0 if v[0] > 0 else -2.0)], params={"F": 3.0})
     runs = sweep(system, 10.0, q0=[0.0], v0=[0.0], params={"F": [1.5, 3.0, 4.0]}, save_at=9, integrator=DOP853())
     for m, F in enumerate((1.5, 3.0, 4.0)):
         alone = simulate(system.with_params(F=F), 10.0, q0=[0.0], v0=[0.0], save_at=9, integrator=DOP853())
@@ -335,6 +335,7 @@ def test_what_cannot_be_followed_along_a_switch_is_refused_by_line():
     with pytest.raises(StepFailed, match=said) as stop:
         simulate(chattering, 3.0, y0=[1.0], integrator=Radau())
     assert stop.value.solution.t[-1] == pytest.approx(1.0, abs=1e-9)
+
     def twisted(y):
         """What one switch changes depends on the other."""
         a, b = (1.0 if y[0] > 0 else -1.0), (1.0 if y[1] > 0 else -1.0)

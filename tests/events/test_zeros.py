@@ -175,9 +175,7 @@ def test_events_may_use_parameters_and_inputs():
 
 
 def test_a_named_output_can_be_an_event():
-    swing = System(
-        mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, outputs={"tension": lambda lam: 2 * lam[0]}
-    )
+    swing = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, outputs={"tension": lambda lam: 2 * lam[0]})
     sol = simulate(swing, 3.0, q0=[0, -1], v0=[6.0, 0], events={"slack": Event("tension", "falling", terminal=True)})
     # tension v² - g cos: zero where 36 - 2 g (1 + y) = g y
     y = (36 - 2 * 9.81) / (3 * 9.81)

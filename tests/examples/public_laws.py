@@ -154,9 +154,7 @@ class CartPole:
         return np.array([x_dot, xacc, theta_dot, thetaacc], dtype=np.float64)
 
 
-law("Farama-Foundation/Gymnasium/blob/HEAD/gymnasium/envs/classic_control/cartpole.py", [0.0, 0.0, 0.3, 0.0])(
-    CartPole().derivative
-)
+law("Farama-Foundation/Gymnasium/blob/HEAD/gymnasium/envs/classic_control/cartpole.py", [0.0, 0.0, 0.3, 0.0])(CartPole().derivative)
 
 
 def angle_normalize(x):
@@ -187,7 +185,8 @@ def arm_with_a_fan(t, x):
     I, b, xs, l, mb, ms = 0.01, 0.01, 0.25, 0.3, 0.3, 0.02
     e = 1 - x[0]
     Fs = 1 * e + 3 * x[2] - 0.3 * x[1]
-    if Fs < 0: Fs = 0
+    if Fs < 0:
+        Fs = 0
     dx2 = ((-mb * g * l / 2 + ms * g * xs) / I) * np.sin(x[0]) - (b / I) * x[1] + (Fs * xs) / I
     return [x[1], dx2, e]
 
@@ -197,9 +196,12 @@ def arm_with_a_one_sided_drive(t, X):
     x1, x2, intE = X
     e = np.pi / 2 - x1
     u = 25 * e + 8 * intE - 3.5 * x2
-    if u > 30: Fs = 30
-    elif u > 0: Fs = u
-    else: Fs = 0
+    if u > 30:
+        Fs = 30
+    elif u > 0:
+        Fs = u
+    else:
+        Fs = 0
     return [x2, -20 * np.sin(x1) - x2 + 0.5 * Fs, e]
 
 
@@ -717,7 +719,9 @@ def hopper_on_a_spring(t, x):
     return dx
 
 
-@law("Dynamics-Learning-Workshop/Legged-Robots-Bootcamp/blob/HEAD/bootcamp_scripts/1_hopper_dynamics/README.md", [1.2, 0.0, 0.2, 0.0])
+@law(
+    "Dynamics-Learning-Workshop/Legged-Robots-Bootcamp/blob/HEAD/bootcamp_scripts/1_hopper_dynamics/README.md", [1.2, 0.0, 0.2, 0.0]
+)
 def hopper_of_two_masses(t, X):
     x_b, x_b_dot, x_l, x_l_dot = X
     stance = x_l <= 0
@@ -782,7 +786,12 @@ def piston_engine(q):
     return h[1:]
 
 
-@law("moorepants/learn-multibody-dynamics/blob/HEAD/_sources/holonomic-eom.rst.txt", [0.6, 0.8, 1.6, 0.8], [0.0] * 4, kind="constraint")
+@law(
+    "moorepants/learn-multibody-dynamics/blob/HEAD/_sources/holonomic-eom.rst.txt",
+    [0.6, 0.8, 1.6, 0.8],
+    [0.0] * 4,
+    kind="constraint",
+)
 def chain_of_two_rods(q):
     joints = [np.zeros(2), q[:2], q[2:]]
     residual = []
@@ -791,7 +800,12 @@ def chain_of_two_rods(q):
     return residual
 
 
-@law("emecdelam/projet_4_meca/blob/HEAD/suspension_vrai/symbolicR/mbs_cons_hJ_suspension_vrai.py", [0.0, 1.0], [0.0, 0.0], kind="constraint")
+@law(
+    "emecdelam/projet_4_meca/blob/HEAD/suspension_vrai/symbolicR/mbs_cons_hJ_suspension_vrai.py",
+    [0.0, 1.0],
+    [0.0, 0.0],
+    kind="constraint",
+)
 def bead_on_a_wire_of_parts(q):
     x, y = q
     if x < 0:
@@ -896,7 +910,8 @@ def ball_in_a_box(q, v):
 
 @law("Engue92/tennis_service/blob/HEAD/fonctions_magnus.py", [0.5, 0.0])
 def lookup_by_if(t, y):
-    if y[0] < 0 or y[0] > 3: return np.zeros(2)
+    if y[0] < 0 or y[0] > 3:
+        return np.zeros(2)
     k = 5 if y[0] < 0.4 else 8 if y[0] < 0.6 else 12
     return np.array([y[1], -k * y[0]])
 
@@ -920,7 +935,11 @@ class Pid:
 pid = Pid(40, 5, 10, 0.001)
 
 
-@law("AJ-Levy/Data-Driven-Control/blob/HEAD/pendPIDcontroller.py", [0.1, 0.0], refused=r"remembers '\w+' of a Pid from one call to the next")
+@law(
+    "AJ-Levy/Data-Driven-Control/blob/HEAD/pendPIDcontroller.py",
+    [0.1, 0.0],
+    refused=r"remembers '\w+' of a Pid from one call to the next",
+)
 def controller_with_a_memory(t, y):
     return [y[1], g * np.sin(y[0]) - pid.update(y[0])]
 
@@ -964,5 +983,3 @@ def position_found_by_fsolve(t, y):
 def gear_by_speed(t, y):
     gear = int(y[0] // 1.0)
     return [y[1], [3.0, 2.0, 1.5][gear] - y[1]]
-
-

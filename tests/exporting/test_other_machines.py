@@ -18,12 +18,11 @@ WINE = next((path for name in ("wine64", "wine", "/usr/lib/wine/wine64") if (pat
 HERE = Path(__file__).parent
 
 pytestmark = [
-    needs_compiler, pytest.mark.slow,
+    needs_compiler,
+    pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs a compiler for others: pip install ziglang"),
-    pytest.mark.skipif(
-        not PLATFORMS["linux-x86-64-v3"].is_here(), reason="compares with what Linux with x86-64 gives"
-    ),
-]  # fmt: skip
+    pytest.mark.skipif(not PLATFORMS["linux-x86-64-v3"].is_here(), reason="compares with what Linux with x86-64 gives"),
+]
 
 
 def made_for(platform, folder):

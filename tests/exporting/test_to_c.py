@@ -132,9 +132,7 @@ def test_an_ode_with_invariants_ends_where_simulate_ends_bit_for_bit(tmp_path):
 
 @pytest.mark.slow
 def test_a_start_with_algebraic_variables_is_left_to_python(tmp_path):
-    loaded = System(
-        mass=np.eye(1), force=lambda load: [-load], algebraic={"load": lambda q, load: load + load**3 - q[0]}
-    )
+    loaded = System(mass=np.eye(1), force=lambda load: [-load], algebraic={"load": lambda q, load: load + load**3 - q[0]})
     options = {"q0": [1.0], "v0": [0.0], "w0": {"load": 0.5}, "integrator": DOP853()}
     m, sol = Instance(Library(export(loaded, 2.0, **options, folder=tmp_path))), simulate(loaded, 2.0, **options)
     assert m.step_to(2.0) == 0 and m.numbers("q", 1)[0] == sol.q[-1, 0]
@@ -263,8 +261,16 @@ def test_the_library_needs_c_and_nothing_else(swing):
 @pytest.mark.parametrize(
     ("given", "name"),
     [
-        ("π 1", "pi_1"), ("for", "m_for"), ("main", "m_main"), ("memcpy", "m_memcpy"), ("hol", "m_hol"), ("Σ-é", "sigma_e"),
-        ("i", "m_i"), ("unit", "m_unit"), ("hol_run", "m_hol_run"), ("pendulum", "pendulum"),  # words of our own C files, too
+        ("π 1", "pi_1"),
+        ("for", "m_for"),
+        ("main", "m_main"),
+        ("memcpy", "m_memcpy"),
+        ("hol", "m_hol"),
+        ("Σ-é", "sigma_e"),
+        ("i", "m_i"),
+        ("unit", "m_unit"),
+        ("hol_run", "m_hol_run"),
+        ("pendulum", "pendulum"),  # words of our own C files, too
     ],
 )
 def test_a_name_that_c_cannot_spell_is_spelled_otherwise(given, name, tmp_path):

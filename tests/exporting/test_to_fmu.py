@@ -34,9 +34,7 @@ def pendulum():
 def swing(request, tmp_path_factory):
     """The pendulum with a wall, checked by FMPy when it is made."""
     path = tmp_path_factory.mktemp("units") / "swing.fmu"
-    return export_fmu(
-        pendulum(), 10.0, **START, **METHODS, events={"wall": WALL}, path=path, version=request.param, check=True
-    )
+    return export_fmu(pendulum(), 10.0, **START, **METHODS, events={"wall": WALL}, path=path, version=request.param, check=True)
 
 
 def test_a_unit_is_valid_and_small(swing):
@@ -56,9 +54,7 @@ def test_variables_have_names_units_and_causes(swing):
 
 
 def test_parameters_and_events_of_a_unit_agree_with_a_sweep(swing):
-    runs = sweep(
-        pendulum(), 10.0, **START, **METHODS, params={"L": [2.0], "g": [1.62]}, initial="project", save_at=2,
-    )  # fmt: skip
+    runs = sweep(pendulum(), 10.0, **START, **METHODS, params={"L": [2.0], "g": [1.62]}, initial="project", save_at=2)
     far = {"p.L": 2.0, "p.g": 1.62}
     found = simulate_fmu(str(swing.path), stop_time=1.0, output_interval=1.0, start_values=far, output=["q.x", "q.y"])
     assert found["q.x"][0] == pytest.approx(2.0, abs=1e-12)  # moved onto the longer rod
@@ -136,7 +132,7 @@ def test_names_that_a_unit_cannot_have_are_spelled_otherwise(version, tmp_path):
         ({"path": 5}, r"^export_fmu\(5\): give the path of a file, as text or Path\.$"),
         ({"path": "/dev/null/swing.fmu"}, r"^the folder /dev/null cannot be made|^/dev/null is a file, no folder\.$"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_by_a_unit_is_said(given, said, tmp_path):
     with pytest.raises(HolonomicError, match=said):
         export_fmu(pendulum(), 1.0, **START, **METHODS, **({"path": tmp_path / "swing.fmu", "check": True} | given))

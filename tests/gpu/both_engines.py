@@ -39,9 +39,7 @@ LEVEL = h.System(
 SPEEDS = np.array([[1.0, 0.0], [2.0, 0.0], [2.5, 0.0]])
 LOWEST = {"q0": [0.0, -1.0], "v0": SPEEDS}
 
-INTEGRATORS = [
-    h.Euler(), h.Heun(), h.Midpoint(), h.RK4(), h.RK23(), h.RK45(), h.DOP853(), h.PHEM56(),
-]  # fmt: skip
+INTEGRATORS = [h.Euler(), h.Heun(), h.Midpoint(), h.RK4(), h.RK23(), h.RK45(), h.DOP853(), h.PHEM56()]
 STABILIZATIONS = [
     None, h.Projection(), h.Projection(at="new"), h.Projection(on="full"), h.Projection(metric="mass"), h.S_vel(),
     h.S_pos(), h.S_both(), h.S_both2(), h.S_full(), h.PostStabilization(on="cheap-full"),
@@ -93,9 +91,7 @@ def main():
         more = {"integrator": integrator, "step": step, "save_at": 4, **LOWEST}
         results[f"{integrator!r}"] = apart(SWING, 0.3, **more)
     for stabilization in STABILIZATIONS:
-        results[f"{stabilization!r}"] = apart(
-            SWING, 0.3, integrator=h.RK4(), step=0.02, stabilization=stabilization, **LOWEST
-        )
+        results[f"{stabilization!r}"] = apart(SWING, 0.3, integrator=h.RK4(), step=0.02, stabilization=stabilization, **LOWEST)
     lengths = {"L": np.array([0.98, 1.0, 1.02])}
     results["projected starts"] = apart(SWING, 0.2, q0=[0.0, -1.0], v0=[1.0, 0.0], params=lengths, initial="project")
     falls = np.array([[1.0, -2.0], [0.5, 3.0]])  # caught by the string, which takes what goes along it

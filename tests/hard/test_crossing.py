@@ -118,9 +118,7 @@ def test_a_terminal_event_close_to_the_position_ends_the_run():
 def test_backwards_too():
     problem = problems.four_bars(2)
     q, v = problem.exact(3.0)
-    back = simulate(
-        problem.system, (3.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-8, atol=1e-11, integrator=Radau()
-    )
+    back = simulate(problem.system, (3.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-8, atol=1e-11, integrator=Radau())
     assert np.max(np.abs(back.q[-1] - problem.q0)) < 1e-5
 
 

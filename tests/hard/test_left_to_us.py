@@ -10,9 +10,7 @@ REST = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
 
 def pendulum_of(damping):
     """A pendulum in a bath whose thickness is a function of time and states."""
-    return System(
-        mass=np.eye(2), force=lambda t, q, v: np.array([0.0, -9.81]) - damping(t, q) * v, constraint=lambda q: q @ q - 1
-    )
+    return System(mass=np.eye(2), force=lambda t, q, v: np.array([0.0, -9.81]) - damping(t, q) * v, constraint=lambda q: q @ q - 1)
 
 
 def double(masses, scales=(1.0, 1.0)):

@@ -11,18 +11,7 @@ import pytest
 
 from holonomic import simulate
 from holonomic.errors import BadArgument, HolonomicError, NotFinite
-from holonomic.multibody import (
-    Mechanism,
-    box,
-    cylinder,
-    disk,
-    equilibrium,
-    linearize,
-    plate,
-    polygon,
-    rod,
-    sphere,
-)  # fmt: skip
+from holonomic.multibody import Mechanism, box, cylinder, disk, equilibrium, linearize, plate, polygon, rod, sphere
 
 nan, inf = float("nan"), float("inf")
 BAD = (

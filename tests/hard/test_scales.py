@@ -89,12 +89,8 @@ def test_units_of_the_rows_do_not_matter(choice):
 
 def test_lengths_in_millimetres_and_kilometres_give_the_same_motion():
     for size in (1e-3, 1.0, 1e3):
-        system = System(
-            mass=np.eye(2), force=[0.0, -G * size], constraint={"rod": lambda q, p: q @ q - p.L**2}, params={"L": size}
-        )
-        sol = simulate(
-            system, 2.0, q0=[size, 0.0], v0=[0.0, 0.0], rtol=1e-8, atol=1e-10 * size, integrator=DOP853()
-        )  # fmt: skip
+        system = System(mass=np.eye(2), force=[0.0, -G * size], constraint={"rod": lambda q, p: q @ q - p.L**2}, params={"L": size})
+        sol = simulate(system, 2.0, q0=[size, 0.0], v0=[0.0, 0.0], rtol=1e-8, atol=1e-10 * size, integrator=DOP853())
         if size == 1e-3:
             first = sol.q[-1] / size
         assert np.max(np.abs(sol.q[-1] / size - first)) < 1e-5

@@ -100,9 +100,7 @@ def test_a_run_may_end_close_to_a_singular_position(end):
 def test_backwards_through_the_positions_to_the_start():
     problem = problems.four_bars(2)
     q, v = problem.exact(5.0)
-    back = simulate(
-        problem.system, (5.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-9, atol=1e-12, integrator=DOP853()
-    )
+    back = simulate(problem.system, (5.0, 0.0), q0=q, v0=v, initial="project", rtol=1e-9, atol=1e-12, integrator=DOP853())
     assert len(back.trail.paths) == 5
     assert np.max(np.abs(back.q[-1] - problem.q0)) < 1e-6
 
@@ -110,22 +108,14 @@ def test_backwards_through_the_positions_to_the_start():
 def test_interpreted_runs_pass_too():
     problem = problems.four_bars(1)
     sol = simulate(
-        replace(problem.system, trace=False),
-        1.5,
-        q0=problem.q0,
-        v0=problem.v0,
-        rtol=1e-6,
-        atol=1e-8,
-        integrator=DOP853(),
+        replace(problem.system, trace=False), 1.5, q0=problem.q0, v0=problem.v0, rtol=1e-6, atol=1e-8, integrator=DOP853()
     )
     assert error(problem, sol) < 1e-3
 
 
 def test_interpreted_runs_take_the_same_paths():
     problem = problems.four_bars(2)
-    ends = [
-        run(replace(problem, system=replace(problem.system, trace=trace)), 1e-8, 1.5) for trace in (True, False)
-    ]  # fmt: skip
+    ends = [run(replace(problem, system=replace(problem.system, trace=trace)), 1e-8, 1.5) for trace in (True, False)]
     assert [len(sol.trail.paths) for sol in ends] == [2, 2]
     for sol in ends:
         assert error(problem, sol) < 5e-6  # κ rtol
@@ -270,9 +260,7 @@ NEARLY = System(
 
 def miss_by(gap, rtol, **more):
     system, more = replace(NEARLY, params={"ground": 1.0 - gap}), {"integrator": DOP853(), **more}
-    return simulate(
-        system, 1.5, q0=[0, 1, 1, 1], v0=[1, 0, 1, 0], initial="project", rtol=rtol, atol=rtol / 100, **more
-    )  # fmt: skip
+    return simulate(system, 1.5, q0=[0, 1, 1, 1], v0=[1, 0, 1, 0], initial="project", rtol=rtol, atol=rtol / 100, **more)
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-8, 1e-10])

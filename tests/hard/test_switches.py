@@ -37,17 +37,14 @@ def test_a_stiff_spring_switched_by_contact(k):
 def test_a_stiff_spring_switched_by_events(k):
     falling = System(mass=np.eye(2), force=[0.0, -G], constraint={"guide": lambda q: q[0]})
     pushed = System(
-        mass=np.eye(2), force=lambda q, p: np.array([0.0, -G - p.k * q[1]]), constraint={"guide": lambda q: q[0]},
-        params={"k": k},
-    )  # fmt: skip
+        mass=np.eye(2), force=lambda q, p: np.array([0.0, -G - p.k * q[1]]), constraint={"guide": lambda q: q[0]}, params={"k": k}
+    )
     t, q, v, end = 0.0, [0.0, 1.0], [0.0, 0.0], 3 * period(k)
     touch = {"touch": Event(lambda q: q[1], direction="falling", terminal=True)}
     leave = {"leave": Event(lambda q: q[1], direction="rising", terminal=True)}
     for turn in range(7):
         system, events = (falling, touch) if turn % 2 == 0 else (pushed, leave)
-        sol = simulate(
-            system, (t, end), q0=q, v0=v, rtol=1e-9, atol=1e-12, events=events, integrator=DOP853(), initial="project"
-        )  # fmt: skip
+        sol = simulate(system, (t, end), q0=q, v0=v, rtol=1e-9, atol=1e-12, events=events, integrator=DOP853(), initial="project")
         t, q, v = float(sol.t[-1]), sol.q[-1], sol.v[-1]
     assert sol.ended == "end"
     assert abs(q[1] - 1.0) < 1e-7  # κ rtol: nothing is lost at the switches

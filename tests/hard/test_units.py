@@ -32,12 +32,11 @@ def slider_crank(time):
     """Angles and a length: it is the unit of time that varies."""
     angle = -np.arcsin(np.sin(0.5) / 2)
     system = h.System(
-        mass=np.diag([0.4, 0.3, 1.0]), force=lambda q: -4.905 / time**2 * np.array([np.cos(q[0]), np.cos(q[1]), 0.0]),
-        constraint={
-            "along": lambda q: np.cos(q[0]) + 2 * np.cos(q[1]) - q[2], "across": lambda q: np.sin(q[0]) + 2 * np.sin(q[1])
-        },
+        mass=np.diag([0.4, 0.3, 1.0]),
+        force=lambda q: -4.905 / time**2 * np.array([np.cos(q[0]), np.cos(q[1]), 0.0]),
+        constraint={"along": lambda q: np.cos(q[0]) + 2 * np.cos(q[1]) - q[2], "across": lambda q: np.sin(q[0]) + 2 * np.sin(q[1])},
         coordinates={"crank": "angle", "rod": "angle", "slider": "length"},
-    )  # fmt: skip
+    )
     return system, 2 * time, {"q0": [0.5, angle, np.cos(0.5) + 2 * np.cos(angle)], "v0": [0.0, 0.0, 0.0]}
 
 

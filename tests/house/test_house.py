@@ -23,9 +23,7 @@ def text_files():
     for folder, folders, files in os.walk(ROOT):
         inside = Path(folder)
         folders[:] = [
-            name
-            for name in folders
-            if name not in NOT_OURS and (not name.startswith(".") or (inside == ROOT and name == ".ci"))
+            name for name in folders if name not in NOT_OURS and (not name.startswith(".") or (inside == ROOT and name == ".ci"))
         ]
         for name in files:
             path = inside / name
@@ -55,6 +53,10 @@ def run(*command):
 
 def test_ruff_finds_nothing():
     run("-m", "ruff", "check", "--no-cache", ".")
+
+
+def test_everything_is_formatted():
+    run("-m", "ruff", "format", "--check", "--no-cache", ".")
 
 
 def test_pyright_accepts_the_public_api():
@@ -181,10 +183,7 @@ def test_every_source_that_is_cited_is_in_the_bibliography():
         if key not in keys
     }
     missing |= {
-        f"{path.relative_to(ROOT)}: {key}"
-        for path in SOURCE.rglob("*.py")
-        for key in class_references(path)
-        if key not in keys
+        f"{path.relative_to(ROOT)}: {key}" for path in SOURCE.rglob("*.py") for key in class_references(path) if key not in keys
     }
     assert not missing, "\n".join(sorted(missing))
 
@@ -211,9 +210,7 @@ def class_references(path):
 
 
 def test_citation_file_gives_the_package_version():
-    stated = re.search(
-        r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
+    stated = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert stated is not None
     assert stated.group(1) == holonomic.__version__
 

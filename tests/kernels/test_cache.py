@@ -66,11 +66,7 @@ print(compiled, differentiated, made)
 def start(cache):
     environment = dict(os.environ, HOLONOMIC_CACHE=str(cache), PYTHONPATH=SOURCE)
     return subprocess.Popen(
-        [sys.executable, "-c", PROCESS],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", PROCESS], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -142,9 +138,7 @@ def test_other_numbers_use_the_same_machine_code(fresh):
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [lambda code: code[:200], lambda code: b"", lambda code: code[:-1] + b"?"],
-    ids=["cut", "empty", "bit"],
+    "damage", [lambda code: code[:200], lambda code: b"", lambda code: code[:-1] + b"?"], ids=["cut", "empty", "bit"]
 )
 def test_a_damaged_object_is_rebuilt(fresh, damage):
     (path,) = fresh.cache.glob("*.o")

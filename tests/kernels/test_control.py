@@ -97,9 +97,7 @@ def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():
 def test_the_first_step_goes_with_the_unit_of_time():
     x, f, f1, tolerances = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.1, 0.9]), np.full(2, 1e-9)
     for stage in (0, 1):
-        once, fast = (
-            first_step(x, pace * f, pace * f1, 7, tolerances, 0, 1e-6, pace, 1.0, 1e9, 2, stage) for pace in (1.0, 1e6)
-        )
+        once, fast = (first_step(x, pace * f, pace * f1, 7, tolerances, 0, 1e-6, pace, 1.0, 1e9, 2, stage) for pace in (1.0, 1e6))
         assert fast == pytest.approx(1e-6 * once)
 
 

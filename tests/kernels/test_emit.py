@@ -20,9 +20,7 @@ from holonomic.model.tape import Tape
 from holonomic.problems import seven_body
 
 POINTER = ctypes.POINTER(ctypes.c_double)
-PROTOTYPE = ctypes.CFUNCTYPE(
-    ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER, POINTER
-)
+PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
 
 # where an operation is defined, as ranges of its operands; elsewhere Python raises and machine code gives NaN
 POSITIVE, UNIT, ABOVE_ONE, ANY = (1e-3, 30.0), (-0.999, 0.999), (1.001, 30.0), (-20.0, 20.0)

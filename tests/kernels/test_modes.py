@@ -26,10 +26,7 @@ FUNCTIONS = dict(
     mass=np.diag([1.0, 1.0, 2.0, 2.0]),
     force=lambda q, v: np.array([0.0, -9.81, 0.0, -19.62]) - 0.1 * v * np.sin(q),
     constraint=lambda t, q: np.array(
-        [
-            (q[0] - 0.1 * np.sin(t)) ** 2 + q[1] ** 2 - 1.0,
-            (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - 0.25,
-        ]
+        [(q[0] - 0.1 * np.sin(t)) ** 2 + q[1] ** 2 - 1.0, (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - 0.25]
     ),
 )
 DERIVATIVES = {
@@ -42,9 +39,7 @@ DERIVATIVES = {
     "g_t": lambda t, q: np.array([-0.2 * np.cos(t) * (q[0] - 0.1 * np.sin(t)), 0.0]),
     "gamma": lambda t, q, v: np.array(
         [
-            2.0 * (v[0] - 0.1 * np.cos(t)) ** 2
-            + 2.0 * v[1] ** 2
-            + 0.2 * np.sin(t) * (q[0] - 0.1 * np.sin(t)),
+            2.0 * (v[0] - 0.1 * np.cos(t)) ** 2 + 2.0 * v[1] ** 2 + 0.2 * np.sin(t) * (q[0] - 0.1 * np.sin(t)),
             2.0 * (v[2] - v[0]) ** 2 + 2.0 * (v[3] - v[1]) ** 2,
         ]
     ),
@@ -102,9 +97,7 @@ def test_compiled_half_explicit_step_equals_interpreted_step(stabilization):
 
 
 @pytest.mark.parametrize(
-    "stabilization",
-    [None, Baumgarte(alpha=5.0), Projection(), PostStabilization()],
-    ids=lambda s: type(s).__name__,
+    "stabilization", [None, Baumgarte(alpha=5.0), Projection(), PostStabilization()], ids=lambda s: type(s).__name__
 )
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=repr)
 def test_compiled_step_of_an_ode_equals_interpreted_step(integrator, stabilization):

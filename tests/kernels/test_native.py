@@ -160,10 +160,7 @@ def test_a_changed_kernel_is_compiled_and_used(tmp_path):
     changed = text.replace("    return math.sqrt(total)", "    return 2.0 * math.sqrt(total)", 1)
     assert changed != text
     file.write_text(changed)
-    script = (
-        "import numpy as np; from holonomic.kernels.vectors import norm\n"
-        "print(norm(np.array([3.0, 4.0]), 0, 2))"
-    )
+    script = "import numpy as np; from holonomic.kernels.vectors import norm\nprint(norm(np.array([3.0, 4.0]), 0, 2))"
     environment = os.environ | {"HOLONOMIC_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
     for said in ("holonomic: compiling holonomic.kernels.vectors, whose sources have changed ...\n", ""):
         done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
@@ -188,3 +185,10 @@ def test_functions_that_stay_apart_are_not_put_into_those_that_call_them():
     functions = [each for each in llvm.parse_bitcode(bitcode_of("holonomic.loop.from_python")).functions if not each.is_declaration]
     sizes = [sum(1 for block in function.blocks for _ in block.instructions) for function in functions]
     assert max(sizes) < 0.55 * sum(sizes)  # 0.5; 0.58 where the step loop had all in one
+
+
+def test_plain_integers_of_operators_are_those_of_their_names():
+    from holonomic.kernels import signatures
+
+    assert all(getattr(signatures, fn.name) == fn.value for fn in signatures.Fn)
+    assert [fn.value for fn in signatures.Fn] == list(range(len(signatures.Fn)))

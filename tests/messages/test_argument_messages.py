@@ -83,8 +83,10 @@ def test_grid_has_all_combinations_the_last_name_fastest():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Baumgarte(alpha="fast"),
-         "Baumgarte's gains are numbers: Baumgarte(alpha=20), Baumgarte(gains=(9, 6)). Got alpha='fast'."),
+        (
+            lambda: Baumgarte(alpha="fast"),
+            "Baumgarte's gains are numbers: Baumgarte(alpha=20), Baumgarte(gains=(9, 6)). Got alpha='fast'.",
+        ),
         (lambda: Projection(tol="tight"), "tol='tight' must be a positive number; leave it out for min(1e-10, rtol/10)."),
         (lambda: Projection(max_iterations=0), "max_iterations=0 must be a whole number between 1 and 1000."),
         (lambda: PostStabilization(on=["both"]), "on=['both']: choose 'both', 'velocity', 'position', 'full', 'cheap-full'."),

@@ -26,10 +26,7 @@ REFUSED = [
     (dict(save_at=10), "export has no argument 'save_at' and needs none: who calls it asks for times."),
     (dict(compile="now"), "export has no argument 'compile' and needs none: mechanisms are compiled."),
     (dict(dt=0.1), "export has no argument 'dt'; here it is called step."),
-    (
-        dict(system=Own()),
-        "export takes equations that can be traced, and Own brings operators or tables that are not.",
-    ),
+    (dict(system=Own()), "export takes equations that can be traced, and Own brings operators or tables that are not."),
     (dict(folder=None), 'export(...) writes files: say where, with folder="swing".'),
     (
         dict(platform="amiga"),
@@ -37,14 +34,8 @@ REFUSED = [
         "macos-x86-64.",
     ),
     (dict(t_end=(1.0, 0.0)), "export: t_end = 0 lies before the start at 1; exported runs go forward in time."),
-    (
-        dict(initial="free"),
-        'export: initial="free" is for watching a stabilization in Python; exported runs begin consistent.',
-    ),
-    (
-        dict(system=spring(trace=False)),
-        "export takes equations that can be traced, and these run as Python: trace=False.",
-    ),
+    (dict(initial="free"), 'export: initial="free" is for watching a stabilization in Python; exported runs begin consistent.'),
+    (dict(system=spring(trace=False)), "export takes equations that can be traced, and these run as Python: trace=False."),
     (
         dict(events={"hit": h.Event(lambda q: q[0], then=lambda q, v: SEEN.append(q) or (q, v))}, integrator=h.RK45()),
         "export: then of event 'hit' cannot be traced, and a library has no Python: it changes objects.",

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from holonomic import GeneralizedAlpha, Index3, Ode, System, simulate
-from holonomic.errors import (
-    BadArgument,
-    IncompatibleMethods,
-    InconsistentState,
-    NotFinite,
-    SingularPosition,
-    WrongShape,
-)
+from holonomic.errors import BadArgument, IncompatibleMethods, InconsistentState, NotFinite, SingularPosition, WrongShape
 
 MACHINE = System(np.eye(2), constraint=lambda q: q @ q - 1, states={"current": lambda current: -current})
 START = {"q0": [0, -1], "v0": [0, 0], "s0": {"current": 0.0}}

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from holonomic import Dae, Event, Ode, System, simulate
-from holonomic.errors import (
-    BadArgument,
-    ForgottenVelocityTerms,
-    NotFinite,
-    UntraceableFunction,
-    WrongShape,
-)
+from holonomic.errors import BadArgument, ForgottenVelocityTerms, NotFinite, UntraceableFunction, WrongShape
 
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
 
@@ -80,9 +74,7 @@ def test_wrong_shapes(made, text):
 
 
 def test_event_that_is_not_one_number():
-    assert message(WrongShape, point(), events={"pair": lambda q: q}) == (
-        "event 'pair' returned 2 numbers; it must return one."
-    )
+    assert message(WrongShape, point(), events={"pair": lambda q: q}) == ("event 'pair' returned 2 numbers; it must return one.")
 
 
 def test_rhs_of_the_wrong_size():
@@ -99,9 +91,7 @@ def test_nan_at_the_start():
 def test_nan_on_the_way_names_function_time_and_place_and_keeps_the_solution():
     # x = 1 - t²: the square root ends at t = 1
     edge = point(force=lambda q: np.array([-2.0, 1e-3 * np.sqrt(q[0])]))
-    with pytest.raises(
-        NotFinite, match=r"^force\(\) gives NaN or infinity near t = (0\.99|1|1\.0)\d*, q = \["
-    ) as caught:
+    with pytest.raises(NotFinite, match=r"^force\(\) gives NaN or infinity near t = (0\.99|1|1\.0)\d*, q = \[") as caught:
         simulate(edge, 2.0, **START)
     assert str(caught.value).endswith("Check its domain (square roots, divisions, logarithms). See error.solution.")
     sol = caught.value.solution
@@ -160,9 +150,7 @@ def test_force_that_asks_for_the_multipliers():
 
 
 def test_names_that_functions_cannot_have():
-    with pytest.raises(
-        BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u, lam \(chosen by name\)"
-    ):
+    with pytest.raises(BadArgument, match=r"^force\(\) asks for 'velocity'; it can have t, q, v, p, u, lam \(chosen by name\)"):
         point(force=lambda velocity: velocity)
     assert message(BadArgument, point(), events={"odd": lambda z: z}) == (
         "event 'odd' asks for 'z'; it can have t, q, v, p, u, a, lam (chosen by name)."
@@ -177,9 +165,7 @@ def test_arguments_by_position_only():
 
     with pytest.raises(BadArgument) as caught:
         point(force=force)
-    assert str(caught.value) == (
-        "force() takes 'q' by position only, but arguments are chosen by name. Leave out the /."
-    )
+    assert str(caught.value) == ("force() takes 'q' by position only, but arguments are chosen by name. Leave out the /.")
 
 
 def test_a_function_that_fails_on_symbols_only():
@@ -258,10 +244,7 @@ def test_nonholonomic_constraints_must_be_linear_in_v():
             "then of event 'half' moves q off constraint 'rod' by 7.5e-01 at t = 0.5 (allowed 2.0e-08). Return a "
             "position on the constraints.",
         ),
-        (
-            lambda q, v: 1 / 0,
-            "then of event 'half' failed at t = 0.5: ZeroDivisionError: division by zero. See error.solution.",
-        ),
+        (lambda q, v: 1 / 0, "then of event 'half' failed at t = 0.5: ZeroDivisionError: division by zero. See error.solution."),
         (lambda lam: lam, "then of event 'half' asks for 'lam'; it can have t, p, q, v (chosen by name)."),
     ],
 )
@@ -277,9 +260,7 @@ def test_events_must_be_named_and_made_of_functions():
     assert message(BadArgument, point(), events=[lambda q: q[0]]) == (
         'events= is a mapping {name: Event(...)}, for example {"slack": Event(lambda lam: lam[0])}.'
     )
-    assert message(BadArgument, point(), events={"five": 5}) == (
-        "an Event needs a function or the name of an output, got 5."
-    )
+    assert message(BadArgument, point(), events={"five": 5}) == ("an Event needs a function or the name of an output, got 5.")
     assert message(BadArgument, point(), events={"slack": Event("tension")}) == (
         "event 'slack': the system has no output 'tension'; known: none."
     )
@@ -378,8 +359,10 @@ def test_what_has_to_be_traced_names_the_function_and_the_line_and_no_way_that_i
     ("state", "words"),
     [
         (lambda: System.from_energies(lambda v: v @ v, trace=False), "energies are differentiated, so their functions"),
-        (lambda: Dae(order=1, f=[0.0], B=[[1.0]], g=lambda x: x[0], trace=False),
-         "a Dae is differentiated as often as its order says, so its functions"),
+        (
+            lambda: Dae(order=1, f=[0.0], B=[[1.0]], g=lambda x: x[0], trace=False),
+            "a Dae is differentiated as often as its order says, so its functions",
+        ),
     ],
 )
 def test_what_has_to_be_traced_says_where_the_line_is_named(state, words):

@@ -5,18 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from holonomic import (
-    RK4,
-    Event,
-    Ode,
-    PostStabilization,
-    Projection,
-    SingularPosition,
-    System,
-    UnknownName,
-    simulate,
-    sweep,
-)  # fmt: skip
+from holonomic import RK4, Event, Ode, PostStabilization, Projection, SingularPosition, System, UnknownName, simulate, sweep
 from holonomic.errors import BadArgument, RedundancyWarning, UnknownArgument, WrongShape
 from holonomic.multibody import Mechanism, rod
 from holonomic.multibody.lower import UnitsWarning

@@ -54,9 +54,7 @@ def test_ctrl_c_keeps_the_solution_so_far(caplog):
 def test_an_interrupted_run_can_be_continued_without_a_seam():
     oscillator = Ode(lambda y: np.array([y[1], -y[0]]))
     simulate(oscillator, 1.0, y0=[1.0, 0.0])
-    first = interrupted_after(
-        0.5, lambda: simulate(oscillator, 1e7, y0=[1.0, 0.0], rtol=1e-12, atol=1e-12, max_steps=10**9)
-    )
+    first = interrupted_after(0.5, lambda: simulate(oscillator, 1e7, y0=[1.0, 0.0], rtol=1e-12, atol=1e-12, max_steps=10**9))
     assert first.ended == "interrupted"
     assert first.t[-1] == first.end.t
     assert np.all(np.diff(first.t) > 0)  # no row twice

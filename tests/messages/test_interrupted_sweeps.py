@@ -13,9 +13,7 @@ from holonomic.sweeping import engines
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
-SWING = System(
-    mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81}
-)
+SWING = System(mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81})
 BALL = System(mass=[[1.0]], force=lambda p: [-p.g], params={"g": 9.81})
 START = {"q0": [1, 0], "v0": [0, 0], "max_steps": 10**9}
 FLOOR = {"floor": Event(lambda q: q[0], "falling", then=lambda q, v: (0 * q, -v))}

@@ -22,9 +22,7 @@ from holonomic import (
 )
 
 PENDULUM = System(mass=np.eye(2), force=[0, -9.81], constraint={"rod": lambda q: q @ q - 1})
-SWING = System(
-    mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81}
-)
+SWING = System(mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81})
 LONG = {"q0": [1, 0], "v0": [0, 0], "max_steps": 10**9}
 BALL = System(mass=[[1.0]], force=[-9.81])
 # compiled, fixed steps, through Python at every bounce, and plain Python throughout
@@ -184,9 +182,7 @@ def test_another_thread_cancels_a_sweep():
 
 def test_results_of_a_sweep_that_take_more_than_max_memory_are_refused_before_it():
     call = {"q0": [1, 0], "v0": [0, 0], "params": {"g": np.linspace(1, 20, 100)}, "max_memory": 1e5}
-    words = (
-        ', more than max_memory = 100.0 kB. Name what you need in outputs=, pass keep="summary", or stream them to store=.'
-    )
+    words = ', more than max_memory = 100.0 kB. Name what you need in outputs=, pass keep="summary", or stream them to store=.'
     assert str(stopped(lambda: sweep(SWING, 1.0, **call, save_at=50))) == (
         f"the results of 100 runs at 50 times take 280.0 kB{words}"
     )

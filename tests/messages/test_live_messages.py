@@ -65,15 +65,11 @@ def test_a_live_page_shows_one_run():
     assert str(refused.value) == "a live page shows one run, or a System, Ode, Problem or Mechanism; got 2 runs."
     with pytest.raises(h.UnknownArgument) as unknown:
         view(sol, show=False, rtol=1e-3)
-    assert (
-        str(unknown.value) == "view has no argument 'rtol' for runs: it goes with a system, which is simulated first."
-    )
+    assert str(unknown.value) == "view has no argument 'rtol' for runs: it goes with a system, which is simulated first."
 
 
 def test_a_start_that_the_page_cannot_mend_is_not_moved():
-    wound = h.System(
-        mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, states={"charge": lambda v, s: v[0] - s[0]},
-    )  # fmt: skip
+    wound = h.System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, states={"charge": lambda v, s: v[0] - s[0]})
     with pytest.raises(h.BadArgument) as refused:
         live(wound, q0=[0, -1], v0=[1, 0], s0={"charge": 0.0}, live={"v0[0]": (0, 2)})
     assert str(refused.value) == (

@@ -5,20 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from holonomic import (
-    GGL,
-    RK4,
-    RK23,
-    RK45,
-    Baumgarte,
-    Event,
-    Ode,
-    PostStabilization,
-    Projection,
-    System,
-    problems,
-    simulate,
-)
+from holonomic import GGL, RK4, RK23, RK45, Baumgarte, Event, Ode, PostStabilization, Projection, System, problems, simulate
 from holonomic.errors import IncompatibleMethods, SingularMass, SingularPosition, StepFailed, StiffnessWarning
 
 G = 9.81
@@ -57,8 +44,7 @@ LOST = (
 
 
 @pytest.mark.parametrize(
-    "more",
-    [{}, {"integrator": RK45()}, {"integrator": RK23()}, {"stabilization": PostStabilization()}, {"rtol": 1e-9}],
+    "more", [{}, {"integrator": RK45()}, {"integrator": RK23()}, {"stabilization": PostStabilization()}, {"rtol": 1e-9}]
 )
 def test_a_dead_end_is_called_a_singular_position(more):
     arm, start = over_stretched()
@@ -70,9 +56,7 @@ def test_a_dead_end_is_called_a_singular_position(more):
 
 @pytest.mark.parametrize("slope", [0.0, 0.5])  # λ stays zero, or grows in proportion to the force
 def test_a_force_without_bounds_is_not_called_a_singular_position(slope):
-    falling = System(
-        mass=np.eye(2), force=lambda q: [0, -1 / (q[1] + 1) ** 2], constraint={"wall": lambda q: q[0] - slope * q[1]}
-    )
+    falling = System(mass=np.eye(2), force=lambda q: [0, -1 / (q[1] + 1) ** 2], constraint={"wall": lambda q: q[0] - slope * q[1]})
     text, _ = stopped(StepFailed, falling, 10.0, q0=[0, 0], v0=[0, 0])
     assert "singular position" not in text and "λ grew" not in text
     assert re.search(r"in v\[[01]\]\. The force has grown \de\+\d\d times since the start", text), text
@@ -80,12 +64,11 @@ def test_a_force_without_bounds_is_not_called_a_singular_position(slope):
 
 def test_a_run_that_drifts_until_it_bursts_is_told_what_keeps_it():
     pendulum = System(mass=np.eye(2), potential=lambda q: G * q[1], constraint=ROD)
-    text, _ = stopped(
-        StepFailed, pendulum, 60.0, q0=[1, 0], v0=[0, 0], integrator=RK4(), step=0.05, stabilization=None
-    )
+    text, _ = stopped(StepFailed, pendulum, 60.0, q0=[1, 0], v0=[0, 0], integrator=RK4(), step=0.05, stabilization=None)
     assert re.fullmatch(
         r"the run stopped at t = [\d.]+: the state grew from 1\.0e\+00 to \d\.\de\+\d+: RK4\(\) with step 0\.05 is unstable here, "
-        r"and nothing keeps the constraints\. Use stabilization=Projection\(\), or a smaller step\. See error\.solution\.", text
+        r"and nothing keeps the constraints\. Use stabilization=Projection\(\), or a smaller step\. See error\.solution\.",
+        text,
     ), text
 
 
@@ -107,8 +90,7 @@ def test_a_solution_that_grows_beyond_all_bounds():
     text, sol = stopped(StepFailed, Ode(lambda y: y**2), 2.0, y0=[1.0])
     assert text.startswith("the step fell to ")
     assert text.endswith(
-        " at t = 1. The largest error is in y[0]. The solution may have a singularity there, or rhs() a jump; see "
-        "error.solution."
+        " at t = 1. The largest error is in y[0]. The solution may have a singularity there, or rhs() a jump; see error.solution."
     )
     assert np.isclose(sol.t[-1], 1.0, atol=1e-6)
 
@@ -141,9 +123,7 @@ def test_max_steps_counts_over_the_breaks_of_inputs():
 
 def test_failures_keep_the_events_so_far():
     pendulum = System(mass=np.eye(2), force=[0, -G], constraint=ROD)
-    _, sol = stopped(
-        StepFailed, pendulum, 100.0, q0=[1, 0], v0=[0, 0], max_steps=60, events={"bottom": Event(lambda q: q[0])}
-    )
+    _, sol = stopped(StepFailed, pendulum, 100.0, q0=[1, 0], v0=[0, 0], max_steps=60, events={"bottom": Event(lambda q: q[0])})
     assert len(sol.events["bottom"].t) == np.sum(np.diff(np.sign(sol.q[:, 0])) != 0) > 1
 
 
@@ -176,8 +156,7 @@ def test_stabilization_without_anything_to_keep():
     with pytest.raises(IncompatibleMethods) as caught:
         simulate(Ode(lambda y: -y), 1.0, y0=[1.0], stabilization=Projection())
     assert str(caught.value) == (
-        "Projection() has nothing to pull back to: the system has no constraints and no invariants. Pass "
-        "stabilization=None."
+        "Projection() has nothing to pull back to: the system has no constraints and no invariants. Pass stabilization=None."
     )
 
 

@@ -13,9 +13,7 @@ from holonomic.sweeping.sweep import AskedMembers
 
 BALL = System(mass=np.eye(2), force=lambda p: np.array([0.0, -p.g]), coordinates=["x", "y"], params={"g": 9.81})
 START = {"q0": [0.0, 0.0], "v0": [1.0, 1.0]}
-CIRCLE = Dae(
-    order=2, f=lambda x, p: np.array([0.0, -p.g]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1, params={"g": 9.81}
-)
+CIRCLE = Dae(order=2, f=lambda x, p: np.array([0.0, -p.g]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1, params={"g": 9.81})
 DECAY = Ode(lambda y, p: -p.g * y, params={"g": 1.0})
 CALLS = {
     "simulate": simulate,

@@ -70,9 +70,8 @@ def test_redundant_rows_by_name():
 
 def test_a_row_that_is_made_of_several_others():
     three = System(
-        mass=np.eye(3), force=[0, 0, 0],
-        constraint={"a": lambda q: q[0], "b": lambda q: q[1], "sum": lambda q: q[0] + 2 * q[1]},
-    )  # fmt: skip
+        mass=np.eye(3), force=[0, 0, 0], constraint={"a": lambda q: q[0], "b": lambda q: q[1], "sum": lambda q: q[0] + 2 * q[1]}
+    )
     text = message(RedundantConstraints, three, [0, 0, 0], [0, 0, 0])
     # which of the three is called redundant depends on the pivots; all three are named
     assert " repeats a combination of " in text
@@ -99,9 +98,7 @@ def test_constraint_whose_gradient_vanishes_where_it_holds():
     assert message(SingularPosition, squared, [1, 0], [0, 0]) == expected.format("0.0e+00")
     # neither rounding in q0 nor a projection hides it
     assert message(SingularPosition, squared, [1 + 1e-12, 0], [0, 0]) == expected.format("2.0e-12")
-    assert "vanishes where the constraint holds" in message(
-        SingularPosition, squared, [1.1, 0], [0, 0], initial="project"
-    )
+    assert "vanishes where the constraint holds" in message(SingularPosition, squared, [1.1, 0], [0, 0], initial="project")
 
 
 def test_mass_that_is_not_symmetric():
@@ -116,12 +113,8 @@ def test_mass_that_is_singular_on_the_tangent_space():
         "at t = 0 the mass matrix is singular on the tangent space: {} can move and has no mass. Give it mass, or a "
         "constraint that fixes it."
     )
-    assert message(SingularMass, System(mass=np.diag([1.0, 0]), force=[0, 0]), [1, 0], [0, 0]) == expected.format(
-        "q[1]"
-    )
-    named = System(
-        mass=np.diag([1.0, 0, 0]), force=[0, 0, 0], constraint={"fixed": lambda q: q[1]}, coordinates=["x", "y", "z"]
-    )
+    assert message(SingularMass, System(mass=np.diag([1.0, 0]), force=[0, 0]), [1, 0], [0, 0]) == expected.format("q[1]")
+    named = System(mass=np.diag([1.0, 0, 0]), force=[0, 0, 0], constraint={"fixed": lambda q: q[1]}, coordinates=["x", "y", "z"])
     assert message(SingularMass, named, [0, 0, 0], [1, 0, 0]) == expected.format("z")
 
 
@@ -145,9 +138,7 @@ def test_missing_velocity_in_a_kinetic_energy():
 def test_a_constraint_that_is_nan_at_the_start_of_a_known_model():
     curve = point(constraint={"curve": lambda q: q[1] - np.log(q[0])})
     simulate(curve, 0.01, q0=[1, 0], v0=[0, 0])
-    assert message(NotFinite, curve, [-1.0, 0], [0, 0]) == (
-        "constraint 'curve' is not finite at the start, t = 0, q = [-1.  0.]."
-    )
+    assert message(NotFinite, curve, [-1.0, 0], [0, 0]) == ("constraint 'curve' is not finite at the start, t = 0, q = [-1.  0.].")
 
 
 def test_a_projection_says_which_coordinates_are_in_the_way():

@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import (
-    RATTLE,
-    Dae,
-    GeneralizedAlpha,
-    InvariantWarning,
-    Ode,
-    System,
-    compare,
-    essential_ode,
-    simulate,
-    sweep,
-)
+from holonomic import RATTLE, Dae, GeneralizedAlpha, InvariantWarning, Ode, System, compare, essential_ode, simulate, sweep
 from holonomic.errors import BadArgument, HolonomicError, NotFinite, StepFailed, UnknownArgument, UntraceableFunction
 
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}

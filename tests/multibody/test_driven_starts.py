@@ -88,6 +88,7 @@ def test_a_run_begins_where_its_drives_are_then(span, dimension, compile):
 
 def test_a_linkage_begins_in_its_own_closure_at_any_time():
     """A four-bar with a driven crank: going there in one run, or beginning there."""
+
     def machine():
         m = Mechanism()
         for name, a, b in (("crank", (0, 0), (0, 1)), ("coupler", (0, 1), (2, 2)), ("rocker", (2.5, 0), (2, 2))):

@@ -110,9 +110,7 @@ def test_a_stop_turns_a_body_back_and_keeps_its_energy_without_damping():
     m = car()
     m.stop("rail", lower=-0.5, upper=0.5, stiffness=1e4)
     sol = simulate(m, 2.0, q0=[1, 0, 0], v0=[1.0, 0, 0], rtol=1e-8)
-    assert sol["car"].velocity[-1, 0] == pytest.approx(-1.0, abs=1e-4) or sol["car"].velocity[-1, 0] == pytest.approx(
-        1.0, abs=1e-4
-    )
+    assert sol["car"].velocity[-1, 0] == pytest.approx(-1.0, abs=1e-4) or sol["car"].velocity[-1, 0] == pytest.approx(1.0, abs=1e-4)
     assert np.max(sol["rail"].position) < 0.5 + 1.0 * np.sqrt(2.0 / 1e4) * 1.001
 
 
@@ -130,8 +128,7 @@ def test_a_ball_bounces_by_the_law_of_hunt_and_crossley():
 def test_contact_friction_makes_a_sliding_disk_roll():
     m = Mechanism()
     m.body("disk", disk((0, 0.1), 0.1, mass=1.0))
-    m.contact("floor", "disk", centre=(0, 0.1), radius=0.1, point=(0, 0), normal=(0, 1), stiffness=1e7, damping=1.0,
-              friction=0.3)  # fmt: skip
+    m.contact("floor", "disk", centre=(0, 0.1), radius=0.1, point=(0, 0), normal=(0, 1), stiffness=1e7, damping=1.0, friction=0.3)
     sol = simulate(m, 0.8, q0=[0, 0.1, 0], v0=[1.0, 0, 0], rtol=1e-5)
     # once it rolls, two thirds of the speed are left; the contact gives way by 0.1 mm of 100
     assert sol["disk"].velocity[-1, 0] == pytest.approx(2 / 3, rel=2e-3)
@@ -141,11 +138,7 @@ def test_contact_friction_makes_a_sliding_disk_roll():
 def test_forces_are_functions_of_named_things_inputs_and_parameters():
     m = slider_crank()
     m.input("wind", ([0.0, 1.0], [0.0, 2.0]))
-    m.force(
-        "push",
-        "slider",
-        value=lambda t, u, slider, O, p: (-3 * slider.velocity[0] + u.wind + O.angle * p["slider.mass"], 0),
-    )
+    m.force("push", "slider", value=lambda t, u, slider, O, p: (-3 * slider.velocity[0] + u.wind + O.angle * p["slider.mass"], 0))
     sol = simulate(m, 1.0, save_at=11)
     wanted = -3 * sol["slider"].velocity[:, 0] + 2 * sol.t + sol["O"].angle
     np.testing.assert_allclose(sol["push"].force[:, 0], wanted, atol=1e-10)

@@ -150,9 +150,7 @@ def test_a_driven_slide_needs_mass_times_acceleration():
     m.drive("rail", position=lambda t: 0.5 * t**2)
     sol = simulate(m, 1.0)
     u = np.array([0.6, 0.8])
-    np.testing.assert_allclose(
-        sol["rail drive"].force, (4.0 + 4.0 * 9.81 * 0.8) * np.broadcast_to(u, (len(sol.t), 2)), rtol=1e-9
-    )
+    np.testing.assert_allclose(sol["rail drive"].force, (4.0 + 4.0 * 9.81 * 0.8) * np.broadcast_to(u, (len(sol.t), 2)), rtol=1e-9)
 
 
 def test_two_bodies_fixed_together_are_one():

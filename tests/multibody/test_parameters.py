@@ -13,18 +13,7 @@ def test_every_number_has_a_dotted_name():
     m = four_bar()
     m.spring("s", m.ground, "b", at=((1, 3), (1, 1.5)), stiffness=40.0)
     m.friction("D", coulomb=0.1)
-    names = [
-        "gravity.y",
-        "a.mass",
-        "a.inertia",
-        "a.x",
-        "B.x",
-        "B.y",
-        "s.stiffness",
-        "s.length",
-        "s.first.x",
-        "D friction.coulomb",
-    ]
+    names = ["gravity.y", "a.mass", "a.inertia", "a.x", "B.x", "B.y", "s.stiffness", "s.length", "s.first.x", "D friction.coulomb"]
     assert set(names) <= set(m.params)
     assert m.params["s.length"] == pytest.approx(1.5)
 

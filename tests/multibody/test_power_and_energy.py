@@ -53,7 +53,7 @@ def bars(held=True, gravity=(0, -9.81)):
 
 
 def joint_in_the_plane(**how):
-    (kind, given), = how.items()
+    ((kind, given),) = how.items()
 
     def make():
         m = bars(held=False)
@@ -203,7 +203,7 @@ def bodies(held=True):
 
 
 def joint_in_space(**how):
-    (kind, given), = how.items()
+    ((kind, given),) = how.items()
 
     def make():
         m = Mechanism(gravity=(1.0, 2.0, -9.81))

@@ -9,19 +9,7 @@ import numpy as np
 import pytest
 
 import holonomic.starting.rank as rank
-from holonomic import (
-    BDF,
-    GGL,
-    Event,
-    Index2,
-    PostStabilization,
-    Radau,
-    RedundancyWarning,
-    diagnose,
-    load,
-    simulate,
-    sweep,
-)
+from holonomic import BDF, GGL, Event, Index2, PostStabilization, Radau, RedundancyWarning, diagnose, load, simulate, sweep
 from holonomic.kernels.dense_projection import factor_rows, factors_length
 from holonomic.kernels.signatures import Fn
 from holonomic.model.model_base import Variant

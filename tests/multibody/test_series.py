@@ -261,7 +261,6 @@ def rods(m):
     return m.bodies_in("a")
 
 
-
 @pytest.mark.parametrize(
     ("draw", "says"),
     [

@@ -57,9 +57,7 @@ def test_a_spatial_body_of_two_shapes_has_the_inertia_of_both():
     m = Mechanism(gravity=(0, 0, -9.81))
     m.body("dumbbell", sphere((-1, 0, 0), 0.1, mass=1.0), sphere((1, 0, 0), 0.1, mass=1.0))
     own = 2 * 2 / 5 * 0.01
-    assert [m.params[f"dumbbell.inertia.{axis}"] for axis in ("xx", "yy", "zz")] == pytest.approx(
-        [own, own + 2, own + 2]
-    )
+    assert [m.params[f"dumbbell.inertia.{axis}"] for axis in ("xx", "yy", "zz")] == pytest.approx([own, own + 2, own + 2])
 
 
 def test_a_body_may_be_placed_by_a_point_an_angle_or_two_points():

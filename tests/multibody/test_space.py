@@ -35,9 +35,7 @@ def test_a_spinning_box_keeps_momentum_energy_and_the_norm():
     R, w = sol["box"].rotation, sol.v[:, 3:]
     J = 2.0 / 12 * np.array([0.2**2 + 0.1**2, 0.3**2 + 0.1**2, 0.3**2 + 0.2**2])
     momentum = np.einsum("tij,tj->ti", R, w * J)
-    np.testing.assert_allclose(
-        momentum, np.broadcast_to(momentum[0], momentum.shape), atol=1e-7 * np.abs(momentum).max()
-    )
+    np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=1e-7 * np.abs(momentum).max())
     assert np.ptp(sol["energy"].kinetic) < 1e-7 * sol["energy"].kinetic[0]
     assert np.abs(np.linalg.norm(sol.q[:, 3:], axis=1) - 1).max() < 1e-9
     assert np.ptp(np.sign(w[:, 1])) == 2  # it did turn over
@@ -85,9 +83,7 @@ def top_in_minimal_form():
 def test_the_heavy_top_is_that_of_eulers_equations():
     m, q, v = heavy_top()
     sol = simulate(m, 1.0, q0=q, v0=v, rtol=1e-10, atol=1e-11, save_at=11)
-    known = simulate(
-        top_in_minimal_form(), 1.0, y0=[1, 0, 0, 0, 0, 150.0, -4.61538], rtol=1e-12, atol=1e-13, save_at=11
-    )
+    known = simulate(top_in_minimal_form(), 1.0, y0=[1, 0, 0, 0, 0, 150.0, -4.61538], rtol=1e-12, atol=1e-13, save_at=11)
     wanted = [np.array(space.rotation([0, 0, 0, *e], 0))[:, 1] for e in known.y[:, :4]]
     np.testing.assert_allclose(sol["top"].position, wanted, atol=1e-7)
     assert np.ptp(sol["energy"].total) < 1e-7 * sol["energy"].total[0]
@@ -137,8 +133,7 @@ def test_a_universal_joint_transmits_speed_by_hookes_formula():
     np.testing.assert_allclose(sol["second"].angle, wanted, atol=1e-7)
 
 
-FREEDOM = {"spherical": 3, "revolute": 1, "cylindrical": 2, "prismatic": 1, "fixed": 0, "universal": 2, "planar": 3,
-           "distance": 5}  # fmt: skip
+FREEDOM = {"spherical": 3, "revolute": 1, "cylindrical": 2, "prismatic": 1, "fixed": 0, "universal": 2, "planar": 3, "distance": 5}
 
 
 @pytest.mark.parametrize("kind, freedom", FREEDOM.items())

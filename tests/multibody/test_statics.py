@@ -58,9 +58,7 @@ def test_a_run_started_off_rest_swings_with_the_linearized_frequency():
     period = 1.0 / found.frequencies[0]
     sol = simulate(m, 3 * period, rtol=1e-10, atol=1e-13, save_at=301)
     away = (sol.q - rest.q) @ mode / (mode @ mode)
-    np.testing.assert_allclose(
-        away, 1e-4 * np.cos(2 * np.pi * sol.t / period), atol=2e-7
-    )  # squares of 1e-4, times a few
+    np.testing.assert_allclose(away, 1e-4 * np.cos(2 * np.pi * sol.t / period), atol=2e-7)  # squares of 1e-4, times a few
 
 
 def test_reactions_at_rest_balance_every_body_with_a_spring_and_an_input():

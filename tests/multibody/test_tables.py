@@ -6,27 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holonomic import (
-    DOP853,
-    RK4,
-    Baumgarte,
-    Event,
-    Index2,
-    PostStabilization,
-    Projection,
-    S_both2,
-    Stepper,
-    load,
-    simulate,
-    sweep,
-)
-from holonomic.errors import (
-    BadArgument,
-    IncompatibleMethods,
-    RedundancyWarning,
-    SingularPosition,
-    StepFailed,
-)
+from holonomic import DOP853, RK4, Baumgarte, Event, Index2, PostStabilization, Projection, S_both2, Stepper, load, simulate, sweep
+from holonomic.errors import BadArgument, IncompatibleMethods, RedundancyWarning, SingularPosition, StepFailed
 from holonomic.kernels.signatures import Fn
 from holonomic.model.call_by_name import Names
 from holonomic.model.compiled import Model

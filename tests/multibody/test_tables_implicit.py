@@ -86,9 +86,7 @@ def of_newton(model, data, c, imaginary, r, y, slope, variant=OF_INDEX_2):
 
 
 @pytest.mark.parametrize(
-    "make",
-    [*MACHINES.values(), lambda: stiff_chain(12), lambda: star(9), pieces],
-    ids=[*MACHINES, "stiff chain", "star", "pieces"],
+    "make", [*MACHINES.values(), lambda: stiff_chain(12), lambda: star(9), pieces], ids=[*MACHINES, "stiff chain", "star", "pieces"]
 )
 @pytest.mark.parametrize("variant", [OF_INDEX_2, OF_INDEX_3, OF_GGL], ids=["index 2", "index 3", "GGL"])
 def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make, variant):
@@ -100,9 +98,7 @@ def test_newtons_matrix_in_fronts_is_the_one_of_compiled_code(make, variant):
         model.evaluate(Fn.EQUATIONS, 0.3, y, slope, own, variant) for model, own in zip((tables, code), data, strict=True)
     )
     assert found == pytest.approx(known, rel=1e-12, abs=1e-12 * (1.0 + np.abs(known).max()))
-    by_y, by_slope = (
-        code.evaluate(fn, 0.3, y, slope, data[1], variant).reshape(n, n) for fn in (Fn.BY_Y, Fn.BY_SLOPE)
-    )
+    by_y, by_slope = (code.evaluate(fn, 0.3, y, slope, data[1], variant).reshape(n, n) for fn in (Fn.BY_Y, Fn.BY_SLOPE))
     for c, imaginary in ((10.0, 0.0), (1e3, 0.0), (1e6, 0.0), (10.0, -8.0), (1e3, 500.0), (1e6, 1e6)):
         r = random.uniform(-1, 1, n) + (1j * random.uniform(-1, 1, n) if imaginary else 0.0)
         factors, solved = of_newton(tables, data[0], c, imaginary, r, y, slope, variant)
@@ -153,9 +149,7 @@ def test_runs_agree_with_compiled_code_within_a_tenth_of_the_tolerance(name, int
 @pytest.mark.parametrize("integrator", [BackwardEuler(), FixedBDF(3), BDF(max_order=2), Radau()], ids=repr)
 def test_fixed_steps_agree_with_compiled_code(integrator):
     for make in (lambda: slider_crank(speed=10.0), everything, lambda: ball_chain(2)):
-        sol, known = (
-            simulate(make(), 0.02, step=1e-3, compile=how, integrator=integrator, **IMPLICIT) for how in ("never", "now")
-        )
+        sol, known = (simulate(make(), 0.02, step=1e-3, compile=how, integrator=integrator, **IMPLICIT) for how in ("never", "now"))
         assert sol.q == pytest.approx(known.q, abs=1e-10) and sol.v == pytest.approx(known.v, abs=1e-8)
 
 
@@ -226,9 +220,7 @@ def test_pieces_that_know_nothing_of_each_other_run_together():
 def test_masses_far_apart_keep_their_digits():
     m = chain(5)
     m.params["link 2.mass"] = 1e-5
-    sol, known = (
-        simulate(m, 0.1, compile=how, integrator=Radau(), save_at=3, rtol=1e-8, **IMPLICIT) for how in ("never", "now")
-    )
+    sol, known = (simulate(m, 0.1, compile=how, integrator=Radau(), save_at=3, rtol=1e-8, **IMPLICIT) for how in ("never", "now"))
     assert np.abs(sol.q - known.q).max() < 1e-8
     m.params["link 2.mass"] = 0.1
     m.params["link 4.mass"] = 1e7  # an anchor at the end of a light chain

@@ -22,11 +22,7 @@ PROBLEMS = [
     "seven-body-from-bodies",
 ]  # fmt: skip
 # of methods that a mechanism as compiled code takes
-REFUSED = {
-    "integrators": set(),
-    "formulations": {"StateSpace", "StrangenessFree", "UnderlyingODE"},
-    "stabilizations": set(),
-}  # fmt: skip
+REFUSED = {"integrators": set(), "formulations": {"StateSpace", "StrangenessFree", "UnderlyingODE"}, "stabilizations": set()}
 
 
 def mechanism_of(name, monkeypatch):

@@ -46,10 +46,7 @@ def arm(folder, more="", **how):
 def test_an_arm_from_a_file_swings_like_one_built_by_hand(tmp_path):
     m = Mechanism.from_urdf(arm(tmp_path))
     built = Mechanism(gravity=(0, -9.81))
-    upper, lower = (
-        built.body("upper", rod((0, 0), (1, 0), mass=2.0)),
-        built.body("lower", rod((1, 0), (1.5, 0), mass=1.0)),
-    )
+    upper, lower = (built.body("upper", rod((0, 0), (1, 0), mass=2.0)), built.body("lower", rod((1, 0), (1.5, 0), mass=1.0)))
     built.revolute("shoulder", built.ground, upper, at=(0, 0))
     built.revolute("elbow", upper, lower, at=(1, 0))
     runs = [simulate(each, 1.0, rtol=1e-9, save_at=11) for each in (m, built)]
@@ -85,9 +82,7 @@ def test_links_without_mass_are_points_and_a_free_base_is_a_body(tmp_path):
 
 
 def test_a_loop_is_closed_in_python(tmp_path):
-    path = write(
-        tmp_path, link("a", 1.0, 1.0), link("b", 1.0, 1.0), joint("A", "base", "a", 0), joint("B", "base", "b", 1.0)
-    )
+    path = write(tmp_path, link("a", 1.0, 1.0), link("b", 1.0, 1.0), joint("A", "base", "a", 0), joint("B", "base", "b", 1.0))
     m = Mechanism.from_urdf(path)
     m.distance("bar", "a", "b", at=((1, 0, 0), (2, 0, 0)))
     assert m.mobility().dof == 1

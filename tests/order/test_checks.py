@@ -111,9 +111,7 @@ class Ralston(RungeKutta):
     """A method written elsewhere."""
 
     order, adaptive = 2, False
-    tableau = Tableau(
-        "Ralston", order=2, A=[[0, 0], [2 / 3, 0]], b=[1 / 4, 3 / 4], c=[0, 2 / 3], dense_order=2
-    )
+    tableau = Tableau("Ralston", order=2, A=[[0, 0], [2 / 3, 0]], b=[1 / 4, 3 / 4], c=[0, 2 / 3], dense_order=2)
 
 
 def test_an_integrator_written_elsewhere_is_accepted():

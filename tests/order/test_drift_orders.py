@@ -51,11 +51,7 @@ STEPS = {
     (Midpoint, "moving bead"): (80, 80),
     (RK4, "moving pendulum"): (60, 20),
 }
-MAKE = {
-    "bead": bead,
-    "moving bead": lambda: bead(speed=0.5, rise=2.0, g=3.0),
-    "moving pendulum": moving_pendulum,
-}
+MAKE = {"bead": bead, "moving bead": lambda: bead(speed=0.5, rise=2.0, g=3.0), "moving pendulum": moving_pendulum}
 
 
 @pytest.mark.parametrize("name", THEORY)

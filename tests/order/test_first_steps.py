@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import (
-    BDF,
-    GeneralizedAlpha,
-    Index1,
-    Index2,
-    Index3,
-    Ode,
-    Radau,
-    StepFailed,
-    System,
-    simulate,
-)
+from holonomic import BDF, GeneralizedAlpha, Index1, Index2, Index3, Ode, Radau, StepFailed, System, simulate
 from holonomic.testing import SLACK
 
 pendulum = System(mass=np.diag([1.0, 3.0]), force=[0.0, -29.43], constraint=lambda q: q @ q - 1)

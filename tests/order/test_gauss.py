@@ -61,9 +61,7 @@ def test_both_levels_in_the_stages_leave_order_2(formulation):
     assert all(abs(order - 2) <= SLACK for order in found.values()), found
 
 
-@pytest.mark.parametrize("formulation", [
-    StrangenessFree(), StateSpace(), ProjectedInvariants("Pc"), Overdetermined(),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize("formulation", [StrangenessFree(), StateSpace(), ProjectedInvariants("Pc"), Overdetermined()], ids=repr)
 @pytest.mark.parametrize(("where", "order"), [("stage", 1), ("end", 2)])
 def test_one_stage_that_keeps_more_than_it_can_has_order_1_and_at_the_end_order_2(formulation, where, order):
     """With different masses, where projecting along G and along M⁻¹Gᵀ differ."""
@@ -85,9 +83,7 @@ def test_the_projected_method_has_order_4_again(formulation):
 
 def weighted_bead(heavy):
     """A bead that is heavier one way than the other: M⁻¹Gᵀ and Gᵀ are different directions."""
-    system = System(
-        mass=np.diag([1.0, heavy]), force=[0.0, -3.0 * heavy], constraint=lambda q: (q[0] / 1.5) ** 2 + q[1] ** 2 - 1
-    )
+    system = System(mass=np.diag([1.0, heavy]), force=[0.0, -3.0 * heavy], constraint=lambda q: (q[0] / 1.5) ** 2 + q[1] ** 2 - 1)
     return Problem("bead", "Weighted bead", system, 1.0, q0=(1.5, 0.0), v0=(0.0, 0.5))
 
 

@@ -120,9 +120,7 @@ def test_what_does_not_fit_is_refused_with_what_does():
     dae = Dae(f=lambda x: -x, B=np.ones((2, 1)), g=lambda x: x[0] - x[1], order=1)
     with pytest.raises(IncompatibleMethods, match=r"not for a Dae\. Use RK45\(\) with formulation=Index1\(\)"):
         simulate(dae, 1.0, y0=[1, 1], integrator=PHEM56(), stabilization=None)
-    rubbing = System(
-        mass=np.eye(2), force=lambda v, lam: np.array([-0.1 * lam[0] * v[0], -9.81]), constraint=lambda q: q @ q - 1
-    )
+    rubbing = System(mass=np.eye(2), force=lambda v, lam: np.array([-0.1 * lam[0] * v[0], -9.81]), constraint=lambda q: q @ q - 1)
     with pytest.raises(IncompatibleMethods, match=r"force\(\) depends on them\. Use RK45\(\)"):
         simulate(rubbing, 0.1, q0=[1, 0], v0=[0, 0], integrator=PHEM56())
 
@@ -148,8 +146,6 @@ def test_states_and_algebraic_variables_keep_order_5():
 
 
 def test_constraints_of_states_are_refused():
-    system = System(
-        mass=np.eye(2), force=[0, -9.81], constraint=lambda q, s: q @ q - 1 - 0.1 * s[0], states={"c": lambda s: 1 - s}
-    )
+    system = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q, s: q @ q - 1 - 0.1 * s[0], states={"c": lambda s: 1 - s})
     with pytest.raises(IncompatibleMethods, match=r"depend on states or algebraic variables\. Use RK45\(\)"):
         simulate(system, 1.0, q0=[1, 0], v0=[0, 0], s0=[0.0], integrator=PHEM56(), initial="project")

@@ -68,9 +68,7 @@ def top() -> Problem:
 
     def kinematics(q):
         e, o = q[3:], 0 * q[0]
-        turn = [
-            [-e[1], -e[2], -e[3]], [e[0], -e[3], e[2]], [e[3], e[0], -e[1]], [-e[2], e[1], e[0]],
-        ]  # fmt: skip
+        turn = [[-e[1], -e[2], -e[3]], [e[0], -e[3], e[2]], [e[3], e[0], -e[1]], [-e[2], e[1], e[0]]]
         rows = [[o + (i == j) for j in range(6)] for i in range(3)]
         return np.array(rows + [[o, o, o, *(part / 2 for part in row)] for row in turn])
 
@@ -122,9 +120,7 @@ def reference(name: str):
 def errors(name, integrator, formulation, n, stabilization=None):
     """Largest errors of q, v and λ in a run of n steps, and of the method's own λ in its last three quarters."""
     problem, known = made(name), reference(name)
-    sol = simulate(
-        problem, formulation=formulation, integrator=integrator, stabilization=stabilization, step=problem.t_end / n
-    )
+    sol = simulate(problem, formulation=formulation, integrator=integrator, stabilization=stabilization, step=problem.t_end / n)
     at = np.arange(21) * n // 20
     assert np.allclose(sol.t[at], known.t, rtol=1e-12)
     off = {part: np.abs(getattr(sol, part)[at] - getattr(known, part)).max() for part in ("q", "v", "lam")}
@@ -176,9 +172,7 @@ def test_gauss_method_with_projection_has_order_2(formulation):
 
 
 @pytest.mark.parametrize(
-    ("integrator", "formulation"),
-    [(GeneralizedAlpha(), Index2()), (GeneralizedAlpha(), Index3()), (RATTLE(), Index3())],
-    ids=repr,
+    ("integrator", "formulation"), [(GeneralizedAlpha(), Index2()), (GeneralizedAlpha(), Index3()), (RATTLE(), Index3())], ids=repr
 )
 @pytest.mark.parametrize("name", ["moving pendulum", "moving wire"])
 def test_methods_of_mechanics_have_order_2(name, integrator, formulation):
@@ -197,9 +191,7 @@ def test_first_own_multiplier_of_index_3_has_an_error_that_does_not_shrink():
     """Backward Euler: the second difference of q over the first two steps is not q'' but half of it and all of it."""
     off = []
     for n in (100, 200):
-        sol = simulate(
-            made("circle"), formulation=Index3(), integrator=BackwardEuler(), stabilization=None, step=1.2 / n
-        )
+        sol = simulate(made("circle"), formulation=Index3(), integrator=BackwardEuler(), stabilization=None, step=1.2 / n)
         off.append(np.abs(sol.unknowns["lam"][:, 0] - np.sin(sol.t) * np.cos(sol.t)))
         assert np.abs(sol.lam[:, 0] - np.sin(sol.t) * np.cos(sol.t))[:4].max() < 1e-3  # 4e-4 where λ(q, v) is reported
     assert off[0][1] > 0.1 and off[1][1] > 0.1
@@ -208,11 +200,7 @@ def test_first_own_multiplier_of_index_3_has_an_error_that_does_not_shrink():
 
 # adaptive methods
 
-ADAPTIVE = {
-    "pendulum": lambda: problems.pendulum_a01(t_end=2.0),
-    "seven-body": problems.seven_body,
-    "car axis": problems.car_axis,
-}
+ADAPTIVE = {"pendulum": lambda: problems.pendulum_a01(t_end=2.0), "seven-body": problems.seven_body, "car axis": problems.car_axis}
 
 
 @cache
@@ -234,9 +222,7 @@ def test_errors_follow_the_tolerance(name, integrator, formulation):
     problem, q, v, lam = adaptive_reference(name)
     off = []
     for rtol in (1.25e-4, 1e-4, 0.8e-4, 1e-8):
-        sol = simulate(
-            problem, formulation=formulation, integrator=integrator, stabilization=None, rtol=rtol, atol=rtol
-        )
+        sol = simulate(problem, formulation=formulation, integrator=integrator, stabilization=None, rtol=rtol, atol=rtol)
         found = ((sol.q[-1], q), (sol.v[-1], v), (sol.lam[-1], lam))
         off.append([np.abs(a - b).max() / max(1.0, np.abs(b).max()) for a, b in found])
     # the largest of three: drift of the underlying ODE changes its sign, and is 30 times smaller at one than at another

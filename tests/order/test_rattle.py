@@ -22,9 +22,7 @@ def two_rods(t_end: float = 1.0) -> Problem:
         return np.array([first @ first - 1.0, second @ second - 0.49])
 
     system = System(
-        mass=np.diag([1.0, 1.0, 5.0, 5.0]),
-        potential=lambda q: 9.81 * q[1] + 5.0 * (9.81 * q[3] + 2.0 * q[2] ** 2),
-        constraint=rods,
+        mass=np.diag([1.0, 1.0, 5.0, 5.0]), potential=lambda q: 9.81 * q[1] + 5.0 * (9.81 * q[3] + 2.0 * q[2] ** 2), constraint=rods
     )
     return Problem("two-rods", "Two rods", system, t_end, q0=(1.0, 0.0, 1.0, -0.7), v0=(0.3, 0.5, 0.6, 0.5))
 
@@ -74,9 +72,7 @@ def test_constraints_hold_to_rounding_at_both_levels(order):
 def test_a_run_back_ends_where_it_began(order):
     problem = two_rods()
     there = simulate(problem, integrator=RATTLE(order=order), step=0.01).end
-    back = simulate(
-        problem.system, (problem.t_end, 0.0), q0=there.q, v0=there.v, integrator=RATTLE(order=order), step=0.01
-    )
+    back = simulate(problem.system, (problem.t_end, 0.0), q0=there.q, v0=there.v, integrator=RATTLE(order=order), step=0.01)
     assert np.abs(back.q[-1] - problem.q0).max() < 1e-12 and np.abs(back.v[-1] - problem.v0).max() < 1e-11
 
 

@@ -129,9 +129,7 @@ def test_invariants_of_an_ode_are_kept_at_both_ends():
 
 
 def test_members_of_a_sweep_are_single_runs_and_starts_are_as_they_were():
-    system = System(
-        mass=np.diag([1.0, 3.0]), force=lambda p: [0, -p.g], constraint=lambda q: q @ q - 1, params={"g": 9.81}
-    )
+    system = System(mass=np.diag([1.0, 3.0]), force=lambda p: [0, -p.g], constraint=lambda q: q @ q - 1, params={"g": 9.81})
     run = {"q0": [1.0, 0.0], "v0": [0.0, 0.0], "integrator": GaussLegendre4(), "stabilization": SymmetricProjection(), "step": 0.01}
     runs = sweep(system, 1.0, params={"g": np.array([3.7, 9.81])}, save_at=11, on="threads", progress=False, **run)
     alone = simulate(system.with_params(g=3.7), 1.0, save_at=11, **run)

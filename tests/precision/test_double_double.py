@@ -113,9 +113,7 @@ def test_between_steps_the_solution_is_that_of_a_finer_run():
 
 
 def test_seven_bodies_to_twenty_digits():
-    ends = {
-        rtol: simulate(seven_body(), **MORE, rtol=rtol, save_at=[0.03]).exact.q[-1] for rtol in (1e-16, 1e-20, 1e-24)
-    }
+    ends = {rtol: simulate(seven_body(), **MORE, rtol=rtol, save_at=[0.03]).exact.q[-1] for rtol in (1e-16, 1e-20, 1e-24)}
     assert size(ends[1e-20] - ends[1e-24]) < 1e-18
     assert 1e-20 < size(ends[1e-16] - ends[1e-24]) < 1e-14
 
@@ -212,9 +210,7 @@ def test_systems_that_do_not_run_are_refused_by_name():
     untraced = System(mass=np.eye(1), force=lambda q: [-float(q[0])], trace=False)
     with pytest.raises(IncompatibleMethods, match="plain Python"):
         simulate(untraced, 1.0, q0=[1.0], v0=[0.0], **MORE)
-    rubbing = System(
-        mass=np.eye(2), force=lambda v, lam: [-0.1 * np.tanh(v[0]) * lam[0], -9.81], constraint=lambda q: q[1]
-    )
+    rubbing = System(mass=np.eye(2), force=lambda v, lam: [-0.1 * np.tanh(v[0]) * lam[0], -9.81], constraint=lambda q: q[1])
     with pytest.raises(IncompatibleMethods, match="lam"):
         simulate(rubbing, 1.0, q0=[0.0, 0.0], v0=[1.0, 0.0], **MORE)
     circle = Dae(f=lambda x: [-x[1], x[0]], B=lambda x: 2 * x[:, None], order=1, g=lambda x: x @ x - 1)
@@ -223,7 +219,7 @@ def test_systems_that_do_not_run_are_refused_by_name():
 
 
 def test_functions_that_are_not_known_with_31_digits_are_refused_by_name():
-    push = opaque(lambda x: -np.asarray(x) ** 3, jac=lambda x: [[-3 * x[0] ** 2]])
+    push = opaque(lambda x: -(np.asarray(x) ** 3), jac=lambda x: [[-3 * x[0] ** 2]])
     wall = System(mass=np.eye(1), force=lambda q: push(q))
     with pytest.raises(IncompatibleMethods, match="an opaque function is not known with 31 digits"):
         simulate(wall, 1.0, q0=[1.0], v0=[0.0], **MORE)

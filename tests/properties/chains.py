@@ -45,9 +45,7 @@ def start(length, angles, rates):
     """q and v of the plain chain; angles from the downward vertical."""
     length, angles, rates = map(np.asarray, (length, angles, rates))
     q = np.cumsum(np.column_stack([length * np.sin(angles), -length * np.cos(angles)]), axis=0)
-    v = np.cumsum(
-        np.column_stack([length * rates * np.cos(angles), length * rates * np.sin(angles)]), axis=0
-    )
+    v = np.cumsum(np.column_stack([length * rates * np.cos(angles), length * rates * np.sin(angles)]), axis=0)
     return q.ravel(), v.ravel()
 
 

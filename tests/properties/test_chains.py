@@ -133,9 +133,7 @@ def test_units_of_a_constraint_do_not_matter(case, first, last):
 def energies(sol):
     rows = zip(sol.t, sol.q, sol.v, strict=True)
     evaluate = sol.plan.model.evaluate
-    return np.array(
-        [evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol.trail.data) for t, q, v in rows]
-    )
+    return np.array([evaluate(Fn.ENERGY, t, np.concatenate([q, v]), np.zeros(0), sol.trail.data) for t, q, v in rows])
 
 
 @QUICK

@@ -69,9 +69,7 @@ def elementary_weights(A, tree):
 def defects(weights, A, order, target=1.0):
     """Largest miss of the conditions of this order; the right-hand side is target / density."""
     n = len(weights)
-    return max(
-        abs(weights @ elementary_weights(A, tree)[:n] - target / density(tree)) for tree in trees(order)
-    )
+    return max(abs(weights @ elementary_weights(A, tree)[:n] - target / density(tree)) for tree in trees(order))
 
 
 def dense_weights(tableau, theta):
@@ -99,9 +97,7 @@ def test_step_has_its_order_and_no_more(tableau):
     assert defects(tableau.b, A, tableau.order + 1) > 1e-6
 
 
-@pytest.mark.parametrize(
-    ("tableau", "orders"), [(RK23, [2]), (RK45, [4]), (DOP853, [5, 3])], ids=["RK23", "RK45", "DOP853"]
-)
+@pytest.mark.parametrize(("tableau", "orders"), [(RK23, [2]), (RK45, [4]), (DOP853, [5, 3])], ids=["RK23", "RK45", "DOP853"])
 def test_embedded_formulas_have_their_orders_and_no_more(tableau, orders):
     A = slopes_matrix(tableau)
     assert len(tableau.error) == len(orders)
@@ -194,15 +190,7 @@ def observed_orders(errors, ratio):
 
 
 # Largest step for which h^(p+2) is small beside h^(p+1), smallest for which h^(p+1) stays above rounding.
-STEPS = {
-    "Euler": 0.01,
-    "Heun": 0.02,
-    "Midpoint": 0.02,
-    "RK4": 0.05,
-    "RK23": 0.05,
-    "RK45": 0.05,
-    "DOP853": 0.3,
-}
+STEPS = {"Euler": 0.01, "Heun": 0.02, "Midpoint": 0.02, "RK4": 0.05, "RK23": 0.05, "RK45": 0.05, "DOP853": 0.3}
 
 
 @ALL

@@ -32,9 +32,7 @@ def run(problem, **more):
     return simulate(problem, **(options | more))
 
 
-@pytest.mark.parametrize(
-    ("name", "t_end"), PROMISED, ids=lambda x: str(x) if isinstance(x, str | float) else "end"
-)
+@pytest.mark.parametrize(("name", "t_end"), PROMISED, ids=lambda x: str(x) if isinstance(x, str | float) else "end")
 def test_problem_reaches_its_reference_to_the_promised_digits(name, t_end):
     problem = problems.get(name) if t_end is None else problems.get(name, t_end=t_end)
     found = problem.digits(run(problem))

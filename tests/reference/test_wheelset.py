@@ -46,10 +46,7 @@ def test_guess_of_the_contacts_is_made_consistent():
 
 @pytest.mark.parametrize(
     "method",
-    [
-        {"formulation": Index1(), "integrator": BDF(), "stabilization": Projection()},
-        {"formulation": GGL(), "integrator": BDF()},
-    ],
+    [{"formulation": Index1(), "integrator": BDF(), "stabilization": Projection()}, {"formulation": GGL(), "integrator": BDF()}],
     ids=["projection", "GGL"],
 )
 def test_bdf_reaches_the_reference(method):

@@ -60,11 +60,17 @@ def laws(kind, named, **more):
 
 
 PHASES = {  # of a period of one second
-    "t % 1": lambda t: t % 1.0, "fmod": lambda t: math.fmod(t, 1.0),
+    "t % 1": lambda t: t % 1.0,
+    "fmod": lambda t: math.fmod(t, 1.0),
     "t - floor": lambda t: t - math.floor(t),
-    "divmod": lambda t: divmod(t, 1.0)[1], "np.mod": lambda t: np.mod(t, 1.0), "np.fmod": lambda t: np.fmod(t, 1.0),
-    "t - np.floor": lambda t: t - np.floor(t), "t - np.trunc": lambda t: t - np.trunc(t), "t - t // 1": lambda t: t - t // 1.0,
-    "ceil": lambda t: 1.0 + t - math.ceil(t), "(2 t) % 2": lambda t: (2.0 * t) % 2.0 / 2.0,
+    "divmod": lambda t: divmod(t, 1.0)[1],
+    "np.mod": lambda t: np.mod(t, 1.0),
+    "np.fmod": lambda t: np.fmod(t, 1.0),
+    "t - np.floor": lambda t: t - np.floor(t),
+    "t - np.trunc": lambda t: t - np.trunc(t),
+    "t - t // 1": lambda t: t - t // 1.0,
+    "ceil": lambda t: 1.0 + t - math.ceil(t),
+    "(2 t) % 2": lambda t: (2.0 * t) % 2.0 / 2.0,
     "1 - (-t) % 1": lambda t: 1.0 - (-t) % 1.0,
     "arctan2": lambda t: np.arctan2(np.sin(2 * np.pi * t), np.cos(2 * np.pi * t)) % (2 * np.pi) / (2 * np.pi),
 }
@@ -171,13 +177,22 @@ def shared_contact(depth, v):
 
 
 DEPTHS = {
-    "max": lambda q: max(0.0, -q), "np.maximum": lambda q: np.maximum(0.0, -q), "-min": lambda q: -min(q, 0.0),
-    "-np.minimum": lambda q: -np.minimum(q, 0.0), "clip": lambda q: np.clip(-q, 0.0, 1.0),
-    "-clip": lambda q: -np.clip(q, -1.0, 0.0), "abs - q": lambda q: 0.5 * (abs(q) - q),
-    "np.abs - q": lambda q: (np.abs(q) - q) / 2, "where": lambda q: np.where(q < 0, -q, 0.0),
-    "if": lambda q: -q if q < 0 else 0.0, "mask": lambda q: -q * (q < 0), "heaviside": lambda q: -q * np.heaviside(-q, 0.0),
-    "fmax": lambda q: np.fmax(0.0, -q), "select": lambda q: np.select([q < 0], [-q], 0.0),
-    "sum of masks": lambda q: 0.5 * (-q) * (q < 0) + 0.5 * (-q) * (q <= 0), "max of max": lambda q: max(0.0, max(-q, -0.5)),
+    "max": lambda q: max(0.0, -q),
+    "np.maximum": lambda q: np.maximum(0.0, -q),
+    "-min": lambda q: -min(q, 0.0),
+    "-np.minimum": lambda q: -np.minimum(q, 0.0),
+    "clip": lambda q: np.clip(-q, 0.0, 1.0),
+    "-clip": lambda q: -np.clip(q, -1.0, 0.0),
+    "abs - q": lambda q: 0.5 * (abs(q) - q),
+    "np.abs - q": lambda q: (np.abs(q) - q) / 2,
+    "where": lambda q: np.where(q < 0, -q, 0.0),
+    "if": lambda q: -q if q < 0 else 0.0,
+    "mask": lambda q: -q * (q < 0),
+    "heaviside": lambda q: -q * np.heaviside(-q, 0.0),
+    "fmax": lambda q: np.fmax(0.0, -q),
+    "select": lambda q: np.select([q < 0], [-q], 0.0),
+    "sum of masks": lambda q: 0.5 * (-q) * (q < 0) + 0.5 * (-q) * (q <= 0),
+    "max of max": lambda q: max(0.0, max(-q, -0.5)),
 }
 
 
@@ -255,9 +270,7 @@ laws("flat", {
 }, **SWING)  # fmt: skip
 
 
-laws("flat", {
-    "masked speed": lambda q, v: -3.0 if v * (q > 0.1) > 0.2 else 1.0 - q,
-}, **SWING, w=lambda t, q: 0.2)  # fmt: skip
+laws("flat", {"masked speed": lambda q, v: -3.0 if v * (q > 0.1) > 0.2 else 1.0 - q}, **SWING, w=lambda t, q: 0.2)
 
 
 laws("periodic", {
@@ -373,9 +386,7 @@ laws("masked", {
     "any": lambda t, q: (2.0 if any([t % 1.0 < 0.2, q < -0.1]) else 0.0) - 4.0 * q,
     "all": lambda t, q: (2.0 if all([t % 1.0 < 0.7, q > 0.1]) else 0.0) - 4.0 * q,
 }, **SWING)  # fmt: skip
-laws("masked", {
-    "and": lambda t, q, v: (3.0 if q > 0.1 and v < 0.5 and t > 0.3 else 0.0) - 4.0 * q,
-}, **SWING, w=lambda t, q: 0.5)  # fmt: skip
+laws("masked", {"and": lambda t, q, v: (3.0 if q > 0.1 and v < 0.5 and t > 0.3 else 0.0) - 4.0 * q}, **SWING, w=lambda t, q: 0.5)
 laws("masked", {
     "energy": lambda q, v: (-1.5 if 0.5 * v * v + 2.0 * q * q > 0.6 and v > 0.1 else 0.4) - 4.0 * q,
 }, **SWING, w=lambda t, q: math.sqrt(max(1.2 - 4.0 * q * q, 0.0)))  # fmt: skip
@@ -404,9 +415,7 @@ laws("equal", {
     "only at a point": lambda t, q: (5.0 if t == 1.0 else 0.5) - q,
     "int in list": lambda t, q: (2.0 if math.floor(2 * t) in [1, 4] else 0.0) - q,
 }, **SWING)  # fmt: skip
-laws("equal", {
-    "sign != sign": lambda q, v: (1.5 if np.sign(q) != np.sign(v) else 0.0) - 4.0 * q,
-}, **SWING, w=lambda t, q: 0.0)  # fmt: skip
+laws("equal", {"sign != sign": lambda q, v: (1.5 if np.sign(q) != np.sign(v) else 0.0) - 4.0 * q}, **SWING, w=lambda t, q: 0.0)
 
 MU = 2.0
 
@@ -498,9 +507,7 @@ laws("jumping", {
 laws("jumping", {
     "interp of q": lambda q: np.interp(q % 0.3, [0.0, 0.1, 0.11, 0.3], [1.0, 1.0, -1.0, -1.5]) - 4.0 * q,
 }, start=(0.0, 2.0))  # fmt: skip
-laws("fast", {
-    "pulse in a table": lambda t, q: np.interp(t, [0.0, 1.0, 1.0001, 1.0002, 4.0], [0.0, 0.0, 2e4, 0.0, 0.0]) - q,
-})  # fmt: skip
+laws("fast", {"pulse in a table": lambda t, q: np.interp(t, [0.0, 1.0, 1.0001, 1.0002, 4.0], [0.0, 0.0, 2e4, 0.0, 0.0]) - q})
 
 
 def one_way(rubs):

@@ -6,19 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holonomic import (
-    BDF,
-    DOP853,
-    RK4,
-    RK45,
-    GeneralizedAlpha,
-    Ode,
-    Radau,
-    Stepper,
-    System,
-    simulate,
-    sweep,
-)  # fmt: skip
+from holonomic import BDF, DOP853, RK4, RK45, GeneralizedAlpha, Ode, Radau, Stepper, System, simulate, sweep
 from holonomic.errors import HolonomicError, StepFailed
 from holonomic.multibody import Mechanism
 
@@ -88,9 +76,7 @@ def on_a_guide(law, more):
 
 
 def as_bodies(tier):
-    return lambda law, more: whole(
-        law, simulate(mechanism(law), law.end, **started(law, 3), **LIMIT, compile=tier, **more)
-    )
+    return lambda law, more: whole(law, simulate(mechanism(law), law.end, **started(law, 3), **LIMIT, compile=tier, **more))
 
 
 def as_input(law, more):

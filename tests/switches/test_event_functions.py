@@ -21,9 +21,7 @@ def times_found(made):
     event = lambda t, q, v: made.f(t, q[0], v[0])
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        sol = simulate(
-            system, END, q0=[q0], v0=[v0], rtol=1e-11, atol=1e-13, events={"zero": event}, max_time=30.0
-        )  # fmt: skip
+        sol = simulate(system, END, q0=[q0], v0=[v0], rtol=1e-11, atol=1e-13, events={"zero": event}, max_time=30.0)
     return sol.events["zero"].t, bool(told)
 
 

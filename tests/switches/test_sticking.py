@@ -73,9 +73,7 @@ def exactly(t, static=STATIC, sliding=SLIDING, stiff=STIFF, speed=SPEED):
     slips = 2.0 / w * (np.pi - np.arctan(more * w / speed))
     s = np.mod(t - static / stiff / speed, slips + 2.0 * more / speed)
     x = np.where(
-        s <= slips,
-        sliding / stiff + more * np.cos(w * s) + speed / w * np.sin(w * s),
-        sliding / stiff - more + speed * (s - slips),
+        s <= slips, sliding / stiff + more * np.cos(w * s) + speed / w * np.sin(w * s), sliding / stiff - more + speed * (s - slips)
     )
     v = np.where(s <= slips, speed * np.cos(w * s) - more * w * np.sin(w * s), speed)
     first = t <= static / stiff / speed

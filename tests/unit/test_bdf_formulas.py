@@ -17,15 +17,7 @@ from holonomic.integrators.backward_differences import (
     take_in,
     uneven_points,
 )
-from holonomic.integrators.bdf_coefficients import (
-    FIXED_LEADING,
-    QUASI_CONSTANT,
-    VARIABLE,
-    bring_to,
-    gamma,
-    leading,
-    over_error,
-)
+from holonomic.integrators.bdf_coefficients import FIXED_LEADING, QUASI_CONSTANT, VARIABLE, bring_to, gamma, leading, over_error
 
 STEPS = np.array([0.11, 0.31, 0.07, 0.23, 0.17, 0.4, 0.13, 0.29, 0.19])  # ratios from 0.2 to 4.4
 KINDS = pytest.mark.parametrize("kind", [VARIABLE, FIXED_LEADING], ids=["variable", "fixed-leading"])

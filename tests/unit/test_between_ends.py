@@ -5,9 +5,7 @@ import pytest
 
 import holonomic as h
 
-SWING = h.System(
-    mass=np.diag([1.0, 3.0]), force=lambda: [0.0, -29.43], constraint={"rod": lambda q: q @ q - 1.0}
-)  # fmt: skip
+SWING = h.System(mass=np.diag([1.0, 3.0]), force=lambda: [0.0, -29.43], constraint={"rod": lambda q: q @ q - 1.0})
 START = {"q0": [1.0, 0.0], "v0": [0.0, 0.5]}
 BOTH = [
     {"integrator": h.RATTLE(), "step": 0.01}, {"integrator": h.LobattoIIIAB(), "step": 0.02},

@@ -474,7 +474,11 @@ def test_all_kinds_of_functions_may_decide():
         outputs={"side": lambda q: "left" and (1.0 if q[0] > 0 else -1.0), "row": lambda q: q if q[1] > 0 else -q},
     )
     sol = simulate(
-        system, 1.0, q0=[1, 0], v0=[0, 0], rtol=1e-8,
+        system,
+        1.0,
+        q0=[1, 0],
+        v0=[0, 0],
+        rtol=1e-8,
         events={"low": Event(lambda q, p: q[1] + 0.5 if q[0] > -3 else 1.0), "flip": lambda q: 1 if q[0] > 0 else -1},
     )
     assert np.array_equal(sol["side"], np.where(sol.q[:, 0] > 0, 1.0, -1.0))

@@ -60,9 +60,8 @@ BOUNCE = {"floor": Event(lambda q: q[0], "falling", then=lambda q, v: (0 * q, -0
 STIFF = Ode(lambda y: np.array([y[1], 1e3 * (1 - y[0] ** 2) * y[1] - y[0]]))
 CIRCLE = Dae(order=2, f=lambda x: np.array([0.0, -9.81]), B=lambda x: 2 * x[:, None], g=lambda x: x @ x - 1)
 LAG = System(
-    [[1.0]], lambda pull: [-pull], states={"z": lambda z, q: q[0] - z},
-    algebraic={"pull": lambda pull, z, q: pull - q[0] - z},
-)  # fmt: skip
+    [[1.0]], lambda pull: [-pull], states={"z": lambda z, q: q[0] - z}, algebraic={"pull": lambda pull, z, q: pull - q[0] - z}
+)
 KEPLER = Ode(
     lambda y: np.concatenate([y[2:], -y[:2] / (y[:2] @ y[:2]) ** 1.5]), invariants={"L": lambda y: y[0] * y[3] - y[1] * y[2]}
 )

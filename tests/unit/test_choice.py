@@ -6,22 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holonomic import (
-    BDF,
-    DOP853,
-    GGL,
-    RK4,
-    RK45,
-    BadArgument,
-    Event,
-    Ode,
-    Radau,
-    System,
-    diagnose,
-    load,
-    problems,
-    simulate,
-)
+from holonomic import BDF, DOP853, GGL, RK4, RK45, BadArgument, Event, Ode, Radau, System, diagnose, load, problems, simulate
 from holonomic.automatic.indicators import indicators_at
 from holonomic.cli.main import app
 from holonomic.errors import NO_CONVERGENCE, StepFailed
@@ -296,12 +281,7 @@ def test_saved_times_of_a_stiff_start_are_all_there():
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
 @pytest.mark.parametrize(
     ("make", "t_end"),
-    [
-        (problems.pendulum, 500.0),
-        (problems.double_pendulum, 200.0),
-        (problems.four_bar, 100.0),
-        (problems.heavy_top, 20.0),
-    ],
+    [(problems.pendulum, 500.0), (problems.double_pendulum, 200.0), (problems.four_bar, 100.0), (problems.heavy_top, 20.0)],
     ids=["pendulum", "double pendulum", "four-bar", "heavy top"],
 )
 def test_prefer_energy_keeps_it_within_rtol_to_the_end_of_a_long_run(make, t_end, rtol):

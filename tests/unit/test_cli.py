@@ -164,9 +164,7 @@ def test_file_without_the_names_exits_2_and_says_which(shell, tmp_path):
 
 def test_file_with_a_system_that_cannot_be_meant_exits_1_with_our_message_alone(shell, tmp_path):
     path = tmp_path / "constant.py"
-    path.write_text(
-        "from holonomic import System\nsystem = System(mass=1.0, constraint=3.0)\n", encoding="utf-8"
-    )
+    path.write_text("from holonomic import System\nsystem = System(mass=1.0, constraint=3.0)\n", encoding="utf-8")
     result = shell("run", path)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"{path}: BadArgument: constraint")
@@ -259,9 +257,7 @@ def test_cache_shows_and_clears_its_folder(shell, tmp_path, monkeypatch):
     assert not entry.exists() and theirs.exists()
 
 
-@pytest.mark.parametrize(
-    ("amount", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.5e6, "2.5 MB"), (3e9, "3.0 GB")]
-)
+@pytest.mark.parametrize(("amount", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.5e6, "2.5 MB"), (3e9, "3.0 GB")])
 def test_sizes_read_well(amount, text):
     assert in_bytes(amount) == text
 

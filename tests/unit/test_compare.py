@@ -214,8 +214,7 @@ def test_short_name_leaves_out_defaults(method, name):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(None, ""), (np.nan, ""), (0.0, "0"), (12, "12"), (0.0123, "0.0123"), (1.5e-7, "1.50e-07"), (np.inf, "inf")],
+    ("value", "text"), [(None, ""), (np.nan, ""), (0.0, "0"), (12, "12"), (0.0123, "0.0123"), (1.5e-7, "1.50e-07"), (np.inf, "inf")]
 )
 def test_cells_show_three_figures(value, text):
     assert show(value) == text

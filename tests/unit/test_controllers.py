@@ -58,9 +58,7 @@ def by_hand(period, t_end, **methods):
 
 def test_a_run_is_that_of_restarts_by_hand_at_every_look_bit_for_bit():
     period, step = 1 / 32, 1 / 128  # exact in binary: no time is rounded
-    sol = simulate(
-        cart_pole(), 4.0, **START, controllers={"push": Controller(law, period=period)}, integrator=RK4, step=step
-    )
+    sol = simulate(cart_pole(), 4.0, **START, controllers={"push": Controller(law, period=period)}, integrator=RK4, step=step)
     q, v, us = by_hand(period, 4.0, integrator=RK4, step=step)
     samples = sol.controls["push"]
     assert np.array_equal(samples.u, us) and np.array_equal(sol.end.q, q) and np.array_equal(sol.end.v, v)

@@ -103,9 +103,8 @@ def test_baumgarte_of_order_m_damps_all_levels_by_one_polynomial(order):
     """From a start that misses the constraint, g^(m) + .. = 0 with (τ + γ)^m: g = p(t) exp(-γt), degree m - 1."""
     gamma, z = 4.0, np.array([1.05, 0.02, 0.03, 1.1, -0.9, 0.05])[: 2 * order]
     sol = simulate(
-        circle(order), 1.0, y0=z, initial="free", integrator=RK45(), rtol=1e-11, atol=1e-12,
-        stabilization=Baumgarte(gamma=gamma),
-    )  # fmt: skip
+        circle(order), 1.0, y0=z, initial="free", integrator=RK45(), rtol=1e-11, atol=1e-12, stabilization=Baumgarte(gamma=gamma)
+    )
     levels = [sol.drift[level][:, 0] for level in ("position", "velocity", "acceleration")[:order]]
     g0 = [level[0] for level in levels] + [0.0, 0.0]
     c = [g0[0], g0[1] + gamma * g0[0], (g0[2] + 2 * gamma * g0[1] + gamma**2 * g0[0]) / 2][:order]
@@ -152,9 +151,7 @@ def test_order_2_is_the_mechanical_system():
 def test_several_constraints_with_a_nonsymmetric_gb():
     """G B = [[2, 1], [0, 1]] is far from symmetric; y against NumPy."""
     B = np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 3.0]])
-    dae = Dae(
-        order=1, f=lambda t, x: np.array([x[2], np.sin(t), 1.0]), B=B, g={"a": lambda x: x[0], "b": lambda x: x[1]}
-    )
+    dae = Dae(order=1, f=lambda t, x: np.array([x[2], np.sin(t), 1.0]), B=B, g={"a": lambda x: x[0], "b": lambda x: x[1]})
     sol = simulate(dae, 1.0, x0=[0, 0, 1], rtol=1e-10, atol=1e-12)
     for t, x, y in zip(sol.t, sol.x, sol.y, strict=True):
         np.testing.assert_allclose(y, np.linalg.solve(B[:2], [x[2], np.sin(t)]), atol=1e-13)
@@ -249,9 +246,7 @@ def test_index_three_counts_every_derivative_by_its_own_index(integrator, rtol):
 
 def test_b_along_the_constraint_is_a_singular_position():
     """G B = cos t vanishes at π/2: y is not defined there."""
-    turning = Dae(
-        order=1, f=[1.0, 0.0], B=lambda t: np.array([[np.cos(t)], [np.sin(t)]]), g=lambda x: x[0]
-    )  # fmt: skip
+    turning = Dae(order=1, f=[1.0, 0.0], B=lambda t: np.array([[np.cos(t)], [np.sin(t)]]), g=lambda x: x[0])
     with pytest.raises(SingularPosition, match="G B of the Dae is singular") as caught:
         simulate(turning, 3.0, x0=[0, 0], integrator=Euler(), step=np.pi / 20)
     assert caught.value.solution.t[-1] == pytest.approx(np.pi / 2 - np.pi / 20)

@@ -9,16 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from holonomic import (
-    RK4,
-    RK45,
-    InvariantStabilization,
-    Ode,
-    PostStabilization,
-    Projection,
-    simulate,
-    sweep,
-)
+from holonomic import RK4, RK45, InvariantStabilization, Ode, PostStabilization, Projection, simulate, sweep
 from holonomic.errors import RedundancyWarning
 
 T = 50.0  # eight turns

@@ -22,8 +22,8 @@ def exact(sol):
     forward = 1 if sol.t[-1] > sol.t[0] else -1
     t0, t1 = sol.span
     found = simulate(
-        SWING, (t0, t1), **START, integrator=DOP853(), stabilization=Projection(), rtol=1e-13, atol=1e-15, save_at=times[::forward],
-    )  # fmt: skip
+        SWING, (t0, t1), **START, integrator=DOP853(), stabilization=Projection(), rtol=1e-13, atol=1e-15, save_at=times[::forward]
+    )
     at = rows if forward > 0 else len(times) - 1 - rows
     return {name: getattr(found, name)[at] for name in ("q", "v", "lam")}
 

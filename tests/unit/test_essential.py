@@ -7,9 +7,7 @@ from holonomic import BadArgument, Index1, Ode, ProjectedInvariants, Radau, esse
 
 
 def found(problem, t=0.5):
-    sol = simulate(
-        problem, 0.5, formulation=ProjectedInvariants("Pa"), integrator=Radau(), rtol=1e-6, stabilization=None
-    )
+    sol = simulate(problem, 0.5, formulation=ProjectedInvariants("Pa"), integrator=Radau(), rtol=1e-6, stabilization=None)
     return essential_ode(sol, t)
 
 

@@ -5,23 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from holonomic import (
-    BDF,
-    BadArgument,
-    Dae,
-    InconsistentState,
-    Index1,
-    Radau,
-    System,
-    diagnose,
-    gradient,
-    simulate,
-    sweep,
-)
+from holonomic import BDF, BadArgument, Dae, InconsistentState, Index1, Radau, System, diagnose, gradient, simulate, sweep
 
-SWING = System(
-    mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81}
-)
+SWING = System(mass=np.eye(2), potential=lambda q, p: p.g * q[1], constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81})
 REST = {"q0": [0, -1], "v0": [0, 0]}  # λ = g/2
 G = np.array([5.0, 9.81, 20.0])
 
@@ -63,10 +49,8 @@ def test_diagnose_checks_multipliers():
     assert diagnose(SWING, **REST, lam0=[4.905]).rank == 1
     with pytest.raises(InconsistentState) as refused:
         diagnose(SWING, **REST, lam0=[1.0])
-    assert str(refused.value) == (
-        "lam0 misses the acceleration level: 'rod' needs 4.905, given 1. Leave lam0 out; it is computed."
-    )
-    with pytest.raises(BadArgument, match="lam0 with initial=\"free\" is what a run begins with, and diagnose makes none"):
+    assert str(refused.value) == ("lam0 misses the acceleration level: 'rod' needs 4.905, given 1. Leave lam0 out; it is computed.")
+    with pytest.raises(BadArgument, match='lam0 with initial="free" is what a run begins with, and diagnose makes none'):
         diagnose(SWING, **REST, lam0=[1.0], initial="free")
 
 
@@ -123,7 +107,7 @@ def test_a_free_run_begins_with_the_multipliers_that_are_given():
     for m in range(2):
         alone = simulate(SWING, 0.05, **free, **given, lam0=lam0[m], save_at=3)
         np.testing.assert_array_equal(runs.q[m], alone.q)
-    with pytest.raises(BadArgument, match="lam0 with initial=\"free\" is where λ is an unknown"):
+    with pytest.raises(BadArgument, match='lam0 with initial="free" is where λ is an unknown'):
         sweep(SWING, 0.05, **free, lam0=lam0, params={"g": [9.81, 9.81]})
 
 

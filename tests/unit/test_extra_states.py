@@ -38,9 +38,7 @@ def motor(**more):
         potential=lambda q, p: p.m * p.g * q[1],
         force=lambda q, current, p: p.K * current * np.array([-q[1], q[0]]),
         constraint={"rod": lambda q: q @ q - 1},
-        states={
-            "current": lambda current, q, v, p: (p.V - p.R * current - p.K * (q[0] * v[1] - q[1] * v[0])) / p.inductance
-        },
+        states={"current": lambda current, q, v, p: (p.V - p.R * current - p.K * (q[0] * v[1] - q[1] * v[0])) / p.inductance},
         params=MOTOR,
         **more,
     )
@@ -129,9 +127,8 @@ def test_a_bristle_lets_a_block_stick_and_slide():
 def test_states_may_use_accelerations_and_multipliers():
     """The work of the rod's force and the change of speed, integrated: λ and v' reach s' wherever they come from."""
     system = System(
-        np.eye(2), [0, -9.81], {"rod": lambda q: q @ q - 1},
-        states={"pull": lambda lam: 2 * lam[0], "speed": lambda a: a},
-    )  # fmt: skip
+        np.eye(2), [0, -9.81], {"rod": lambda q: q @ q - 1}, states={"pull": lambda lam: 2 * lam[0], "speed": lambda a: a}
+    )
     start = {"q0": [1, 0], "v0": [0, 0], "s0": {"pull": 0, "speed": [0, 0]}}
     for method in (
         {},
@@ -152,17 +149,14 @@ def test_a_state_that_steers_a_constraint():
     """A servo pushes a mass along a screw: s' = cos s does not depend on the motion."""
     for trace in (True, False):
         system = System(
-            np.eye(2), states={"feed": lambda feed: np.cos(feed)}, constraint={"screw": lambda q, feed: q[0] - feed},
-            trace=trace,
-        )  # fmt: skip
+            np.eye(2), states={"feed": lambda feed: np.cos(feed)}, constraint={"screw": lambda q, feed: q[0] - feed}, trace=trace
+        )
         sol = simulate(system, 1.0, q0=[0, 0], v0=[1, 0], s0=[0])
         assert sol.end.q[0] == pytest.approx(np.arcsin(np.tanh(1.0)), abs=1e-6)  # s' = cos s is solved by the Gudermannian
         assert sol.drift.max()["velocity"] < 1e-9
 
 
-@pytest.mark.parametrize(
-    "formulation", [Index1(), Index2(), Index3(), GGL(), ProjectedInvariants("Pb")], ids=repr
-)  # fmt: skip
+@pytest.mark.parametrize("formulation", [Index1(), Index2(), Index3(), GGL(), ProjectedInvariants("Pb")], ids=repr)
 def test_a_state_steers_a_wheel_on_a_hill(formulation):
     """A holonomic constraint (the ground), a nonholonomic one (the wheel) and a state (the steering) side by side."""
     hill = System(
@@ -181,9 +175,7 @@ def test_a_state_steers_a_wheel_on_a_hill(formulation):
 
 def test_large_states_do_not_loosen_the_constraints():
     """A pressure of 1e7 Pa stands beside coordinates of the size of 1."""
-    system = System(
-        np.eye(2), [0, -9.81], lambda q: q @ q - 1, states={"pressure": lambda pressure: 1e7 - pressure}
-    )
+    system = System(np.eye(2), [0, -9.81], lambda q: q @ q - 1, states={"pressure": lambda pressure: 1e7 - pressure})
     sol = simulate(system, 1.0, q0=[1, 0], v0=[0, 0], s0=[1e7])
     assert sol.drift.max()["position"] < 1e-10
 
@@ -222,7 +214,7 @@ def test_trials_for_the_energy_go_on_from_the_states_of_an_earlier_run():
     """The spring holds the states: trials from other values would measure another motion, or none."""
     system = System(
         [[1.0]], lambda pull: [-pull], states={"z": lambda z, q: q[0] - z}, algebraic={"pull": lambda pull, z, q: pull - q[0] - z}
-    )  # fmt: skip
+    )
     first = simulate(system, 1.0, q0=[1.0], v0=[0.0], s0={"z": 0.2}, w0=[1.2])
     on = simulate(system, 5.0, q0=first.end, prefer="energy", rtol=1e-8)
     assert "preferred: in a trial of" in on.plan.why()

@@ -65,9 +65,7 @@ def test_integral_without_gain_keeps_every_residual():
 
 
 def test_decay_holds_for_moving_constraints_and_backward_in_time():
-    system = System(
-        mass=np.eye(2), force=[0.0, -9.81], constraint=lambda t, q: q[0] ** 2 + q[1] ** 2 - 1 - 0.1 * np.sin(t)
-    )
+    system = System(mass=np.eye(2), force=[0.0, -9.81], constraint=lambda t, q: q[0] ** 2 + q[1] ** 2 - 1 - 0.1 * np.sin(t))
     for end in (1.0, -1.0):
         sol = simulate(system, end, **OFF, **TIGHT, stabilization=InvariantStabilization(gain=3.0))
         s, r = residuals(sol)
@@ -92,9 +90,7 @@ def test_plain_directions_decay_with_the_eigenvalue_of_hd():
     """F = D = Hᵀ: for h = |y|² - 1, h' = -4γ (1 + h) h, so h/(1 + h) decays like exp(-4γt)."""
     ode = Ode(lambda y: np.array([y[1], -y[0]]), invariants={"h": lambda y: y @ y - 1})
     for F in ("1.8", "1.14"):
-        sol = simulate(
-            ode, 1.0, y0=[1.2, 0.0], **TIGHT, initial="free", stabilization=InvariantStabilization(gain=0.5, F=F)
-        )
+        sol = simulate(ode, 1.0, y0=[1.2, 0.0], **TIGHT, initial="free", stabilization=InvariantStabilization(gain=0.5, F=F))
         h = np.sum(sol.y**2, axis=1) - 1
         np.testing.assert_allclose(h / (1 + h), h[0] / (1 + h[0]) * np.exp(-2.0 * sol.t), atol=1e-8)
 
@@ -110,9 +106,7 @@ def test_equation_1_7_is_1_13_with_orthogonal_directions():
 @pytest.mark.parametrize("gain", [4.0, 8.0])
 def test_a_field_that_is_not_smooth_keeps_off_the_manifold(gain):
     """[ascher-chin-reich-1992] Sec. 2, remark 1: h' = 2 h^(1/3) - γ h ends at h = (2/γ)^(3/2)."""
-    ode = Ode(
-        lambda y: np.array([y[1], -y[0]]) + y * np.cbrt(y @ y - 1) / (y @ y), invariants={"h": lambda y: y @ y - 1}
-    )
+    ode = Ode(lambda y: np.array([y[1], -y[0]]) + y * np.cbrt(y @ y - 1) / (y @ y), invariants={"h": lambda y: y @ y - 1})
     run = {"y0": [1.3, 0.0], "integrator": RK4(), "step": 0.01, "initial": "free"}
     sol = simulate(ode, 20.0, **run, stabilization=InvariantStabilization(gamma=gain))
     # the way there takes as long as exp(-2γt/3) allows: 1e-6 is safe

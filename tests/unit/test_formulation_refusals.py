@@ -47,9 +47,7 @@ def run(problem, formulation, integrator=None, **given):
 
 
 def test_newton_that_does_not_converge_is_named():
-    with pytest.raises(
-        StepFailed, match=r"Newton's iteration did not converge .* Index3\(\) needs consistent"
-    ) as failed:
+    with pytest.raises(StepFailed, match=r"Newton's iteration did not converge .* Index3\(\) needs consistent") as failed:
         run(
             problems.unit_circle(), Index3(), Trapezoidal(), step=0.005, q0=[1e-4, 1.0001], v0=[0.999, 0.001],
             lam0=[-1e-4], initial="free",

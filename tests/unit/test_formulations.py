@@ -157,9 +157,7 @@ def test_strangeness_free_is_algorithm_13_for_linear_equations():
         stabilization=None,
     )  # fmt: skip
     t, p, v, lam = sol.t[-1], sol.q[-1], sol.v[-1], sol.lam[-1]
-    G, dG, ddG = (np.array([a, b]) for a, b in (
-        (np.cos(t), np.sin(t)), (-np.sin(t), np.cos(t)), (-np.cos(t), -np.sin(t)),
-    ))  # fmt: skip
+    G, dG, ddG = (np.array([a, b]) for a, b in ((np.cos(t), np.sin(t)), (-np.sin(t), np.cos(t)), (-np.cos(t), -np.sin(t))))
     inverse, C, D = np.diag([1.0, 0.5]), np.diag([-3.0, -1.0]), np.diag([-0.1, 0.0])
     assert abs(G @ p) < 1e-14 and abs(G @ v + dG @ p) < 1e-14
     third = (ddG + G @ inverse @ C) @ p + (2 * dG + G @ inverse @ D) @ v - G @ inverse @ G * lam[0]
@@ -213,13 +211,9 @@ def test_a_dae_is_solved_as_it_is_given_and_by_projected_invariants():
         assert sizes[0] / sizes[1] == pytest.approx(4.0, rel=0.1), formulation
 
 
-@pytest.mark.parametrize(
-    "formulation", [Index2(), Index3(), ProjectedInvariants("Pb"), StateSpace(R=[[0, 1]])], ids=repr
-)
+@pytest.mark.parametrize("formulation", [Index2(), Index3(), ProjectedInvariants("Pb"), StateSpace(R=[[0, 1]])], ids=repr)
 def test_a_dae_of_order_2_is_the_system_it_describes(formulation):
-    pendulum = Dae(
-        order=2, f=lambda: np.array([0, -9.81]), B=lambda x: np.array([[2 * x[0]], [2 * x[1]]]), g=lambda x: x @ x - 1
-    )
+    pendulum = Dae(order=2, f=lambda: np.array([0, -9.81]), B=lambda x: np.array([[2 * x[0]], [2 * x[1]]]), g=lambda x: x @ x - 1)
     system = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1)
     given = {"formulation": formulation, "integrator": FixedBDF(2), "stabilization": None, "step": 0.01}
     as_dae = simulate(pendulum, 0.3, x0=[1, 0], dx0=[0, 0], **given)

@@ -94,9 +94,7 @@ def test_friction_in_a_sweep_and_as_a_dae():
         g=lambda x: x @ x - 1,
     )
     for formulation in (Index1(), Index2(), ProjectedInvariants("Pb")):
-        sol = simulate(
-            as_dae, END, x0=START["q0"], dx0=START["v0"], formulation=formulation, integrator=Radau(), rtol=1e-8
-        )
+        sol = simulate(as_dae, END, x0=START["q0"], dx0=START["v0"], formulation=formulation, integrator=Radau(), rtol=1e-8)
         assert sol.x[-1] == pytest.approx([np.sin(angle[0]), -np.cos(angle[0])], abs=1e-6)
 
 

@@ -253,7 +253,10 @@ def decay_with_a_number(t, z, k=1.0):
 )
 def test_the_argument_beside_t_is_the_state_of_an_ode(rhs, trace):
     sol = simulate(
-        Ode(rhs, params={"k": 1.0}, outputs={"double": lambda t, x: 2 * x[0]}, trace=trace), 1.0, y0=[1.0], rtol=1e-9,
+        Ode(rhs, params={"k": 1.0}, outputs={"double": lambda t, x: 2 * x[0]}, trace=trace),
+        1.0,
+        y0=[1.0],
+        rtol=1e-9,
         events={"half": lambda t, w: w[0] - 0.8},
     )
     assert abs(sol.end.y[0] - 2 * np.exp(-1)) < 1e-8

@@ -271,8 +271,8 @@ def test_what_an_impact_is_not_for_is_said():
         simulate(BAR, 1.0, **START, initial="impact", hold=[0])
     with pytest.raises(BadArgument) as refused:
         simulate(BAR, 1.0, **START, initial="impulse")
-    assert str(refused.value) == "initial='impulse': choose \"check\", \"project\", \"impact\" or \"free\"."
-    with pytest.raises(BadArgument, match='the run did not begin with an impact: impulses come with simulate'):
+    assert str(refused.value) == 'initial=\'impulse\': choose "check", "project", "impact" or "free".'
+    with pytest.raises(BadArgument, match="the run did not begin with an impact: impulses come with simulate"):
         simulate(BAR, 0.1, q0=START["q0"], v0=[0, 0, 0]).impulses
 
 

@@ -40,8 +40,7 @@ def test_errors_of_radau_with_ggl_still_follow_the_tolerance():
     exact = simulate(problem, 2.0, rtol=1e-13, atol=1e-14).q[-1]
     rtol = np.array([1e-4, 1e-6, 1e-8])
     errors = [
-        abs(simulate(problem, 2.0, integrator=Radau(), formulation=GGL(), rtol=r, atol=1e-3 * r).q[-1] - exact).max()
-        for r in rtol
+        abs(simulate(problem, 2.0, integrator=Radau(), formulation=GGL(), rtol=r, atol=1e-3 * r).q[-1] - exact).max() for r in rtol
     ]
     slope = np.polyfit(np.log(rtol), np.log(errors), 1)[0]
     assert slope > 0.95  # measured: 1.28

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import (
-    RK4,
-    Baumgarte,
-    Dae,
-    InvariantStabilization,
-    Ode,
-    PostStabilization,
-    Projection,
-    System,
-    simulate,
-)
+from holonomic import RK4, Baumgarte, Dae, InvariantStabilization, Ode, PostStabilization, Projection, System, simulate
 from holonomic.integrators.fixed_steps import BackwardEuler, ImplicitMidpoint
 from holonomic.study.order import observed_order
 
@@ -32,9 +22,7 @@ def test_one_step_solves_the_implicit_equation():
 def test_midpoint_keeps_quadratic_invariants_of_a_nonlinear_field():
     """Euler's equations of a rigid body: energy and angular momentum are quadratic."""
     J = np.array([1.0, 2.0, 3.0])
-    body = Ode(
-        lambda y: np.array([y[1] * y[2] * (1 / 3 - 1 / 2), y[2] * y[0] * (1 - 1 / 3), y[0] * y[1] * (1 / 2 - 1)])
-    )
+    body = Ode(lambda y: np.array([y[1] * y[2] * (1 / 3 - 1 / 2), y[2] * y[0] * (1 - 1 / 3), y[0] * y[1] * (1 / 2 - 1)]))
     sol = simulate(body, 50.0, y0=[1.0, 0.2, 0.5], integrator=ImplicitMidpoint(), step=0.1)
     for weights in (np.ones(3), 1 / J):
         value = sol.y**2 @ weights
@@ -47,9 +35,7 @@ def test_order_on_a_field_bent_by_a_stabilization(integrator):
     pendulum = System(mass=np.eye(2), force=[0.0, -9.81], constraint=lambda q: q @ q - 1)
     steps = [0.01, 0.005, 0.0025] if integrator.order == 1 else [0.04, 0.02, 0.01]
     bent = InvariantStabilization(gain=10.0)
-    study = observed_order(
-        pendulum, integrator, bent, steps, t_end=0.6, q0=[1, 0], v0=[0, 0]
-    )  # fmt: skip
+    study = observed_order(pendulum, integrator, bent, steps, t_end=0.6, q0=[1, 0], v0=[0, 0])
     assert study.order >= integrator.order - 0.2
 
 

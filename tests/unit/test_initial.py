@@ -90,9 +90,7 @@ def test_free_start_is_not_looked_at():
     assert np.array_equal(sol.q[0], [1.1, 0])
 
 
-TWICE = System(
-    mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1, "again": lambda q: 3 * (q @ q) - 3}
-)
+TWICE = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda q: q @ q - 1, "again": lambda q: 3 * (q @ q) - 3})
 
 
 @pytest.mark.parametrize("way", ["minimum-norm", "drop"])
@@ -125,9 +123,7 @@ def parallelogram(links):
 
 def test_an_extra_parallel_link_is_redundant_and_does_not_change_the_motion():
     start = {"q0": [0.6, -0.8, 0.0], "v0": [0.8, 0.6, 0.0]}
-    with pytest.raises(
-        RedundantConstraints, match=r"rank 2 of 3: 'link \d' repeats a combination of 'link \d' and 'link \d'"
-    ):
+    with pytest.raises(RedundantConstraints, match=r"rank 2 of 3: 'link \d' repeats a combination of 'link \d' and 'link \d'"):
         simulate(parallelogram(3), 1.0, **start)
     with pytest.warns(RedundancyWarning):
         three = simulate(parallelogram(3), 2.0, **start, redundant="minimum-norm", rtol=1e-9)
@@ -203,9 +199,7 @@ def test_four_bars_pass_their_singular_positions_on_the_right_branch():
 def test_the_branch_survives_at_other_speeds_and_tolerances(speed):
     row = problems.four_bars(2, speed=speed)
     for rtol in (1e-6, 1e-8, 1e-10):
-        sol = simulate(
-            problems.four_bars(2).system, 5.0, q0=row.q0, v0=row.v0, rtol=rtol, atol=rtol, integrator=DOP853()
-        )
+        sol = simulate(problems.four_bars(2).system, 5.0, q0=row.q0, v0=row.v0, rtol=rtol, atol=rtol, integrator=DOP853())
         # on the wrong branch the error is of the size of the links
         assert np.max(np.abs(sol.q[-1] - row.exact(5.0)[0])) < max(1e4 * rtol, 1e-5)
 
@@ -222,11 +216,10 @@ def test_redundant_rows_are_looked_for_once_and_anew_where_the_rank_is_another(m
     monkeypatch.setattr(rank, "_redundancy", lambda *given: looked.append(1) or look(*given))
     # three rods of equal length hold a bar that stays level: one of three is redundant, and lying flat is singular
     system = System(
-        mass=np.diag([1.0, 1.0, 0.1]), force=[0, -9.81, 0],
-        constraint=lambda q: [
-            (q[0] + s * np.cos(q[2]) - s) ** 2 + (q[1] + s * np.sin(q[2])) ** 2 - 1 for s in (-1.0, 0.0, 1.0)
-        ],
-    )  # fmt: skip
+        mass=np.diag([1.0, 1.0, 0.1]),
+        force=[0, -9.81, 0],
+        constraint=lambda q: [(q[0] + s * np.cos(q[2]) - s) ** 2 + (q[1] + s * np.sin(q[2])) ** 2 - 1 for s in (-1.0, 0.0, 1.0)],
+    )
     starts = [[np.sin(x), -np.cos(x), 0.0] for x in (0.3, 0.5, -0.4)]
     with pytest.warns(RedundancyWarning):
         runs = [simulate(system, 0.1, q0=q, v0=[0, 0, 0], redundant="minimum-norm") for q in starts]

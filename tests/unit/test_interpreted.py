@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from holonomic import RK4, Event, Ode, Projection, System, simulate
-from holonomic.errors import (
-    BadArgument,
-    ForgottenVelocityTerms,
-    IncompatibleMethods,
-    NotFinite,
-    SingularMass,
-    WrongShape,
-)
+from holonomic.errors import BadArgument, ForgottenVelocityTerms, IncompatibleMethods, NotFinite, SingularMass, WrongShape
 from holonomic.kernels.signatures import Fn
 from holonomic.model.compiled import Model
 from holonomic.model.interpreted import InterpretedModel
@@ -68,9 +61,7 @@ SLED = dict(  # moves along its blade only
     force=[0.1, -0.2, 0.3],
     nonholonomic={"blade": lambda t, q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2]) - 0.1 * np.cos(t)},
 )
-SLED_DERIVATIVES = {
-    "gamma": lambda t, q, v: np.array([(v[0] * np.cos(q[2]) + v[1] * np.sin(q[2])) * v[2] + 0.1 * np.sin(t)]),
-}
+SLED_DERIVATIVES = {"gamma": lambda t, q, v: np.array([(v[0] * np.cos(q[2]) + v[1] * np.sin(q[2])) * v[2] + 0.1 * np.sin(t)])}
 KEPLER = dict(
     rhs=lambda y: np.array([y[2], y[3], *(-y[:2] / (y[0] ** 2 + y[1] ** 2) ** 1.5)]),
     invariants={
@@ -279,10 +270,8 @@ REFUSED = {
     "NaN": (dict(mass=np.eye(2), force=lambda q: q / 0.0), NotFinite, r"force\(\) is (inf|nan) at the start"),
     "constant": (dict(mass=np.eye(2), constraint={"rod": lambda q: 0 * q[0]}), BadArgument, "'rod' depends"),
     "quadratic": (dict(mass=np.eye(2), nonholonomic=lambda v: v @ v), BadArgument, "must be linear in v"),
-    "no velocity terms": (
-        dict(mass=lambda q: np.eye(2) * (1.0 + q[0] ** 2)), ForgottenVelocityTerms, "velocity_terms=True",
-    ),
-}  # fmt: skip
+    "no velocity terms": (dict(mass=lambda q: np.eye(2) * (1.0 + q[0] ** 2)), ForgottenVelocityTerms, "velocity_terms=True"),
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

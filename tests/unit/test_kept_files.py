@@ -99,9 +99,7 @@ def test_a_run_of_a_newer_format_gets_a_sentence(monkeypatch):
     monkeypatch.setattr(saving, "FORMAT", 1)
     with pytest.raises(BadArgument) as caught:
         load(path)
-    assert str(caught.value) == (
-        f"{path} was written by a newer holonomic (format 2, known up to 1). Update holonomic to read it."
-    )
+    assert str(caught.value) == (f"{path} was written by a newer holonomic (format 2, known up to 1). Update holonomic to read it.")
 
 
 def test_a_store_of_a_newer_format_gets_a_sentence(tmp_path):

@@ -328,9 +328,7 @@ def test_transposed_solve_gives_the_shortest_solution_of_a_wide_system(seed, n, 
     assert solve_upper_transposed(QR, rank, x) == 0
     apply_q(QR, tau, x)
     expected = np.linalg.pinv(G) @ b
-    assert np.allclose(
-        x, expected, rtol=0, atol=100 * EPS * np.linalg.cond(G) ** 2 * (1 + abs(expected).max())
-    )
+    assert np.allclose(x, expected, rtol=0, atol=100 * EPS * np.linalg.cond(G) ** 2 * (1 + abs(expected).max()))
 
 
 @given(hnp.arrays(float, (4, 4), elements=st.floats(0.5, 2.0)), st.integers(0, 4))

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import (
-    BackwardEuler,
-    BadArgument,
-    IncompatibleMethods,
-    Index3,
-    Radau,
-    StateSpace,
-    StrangenessFree,
-    System,
-    simulate,
-)
+from holonomic import BackwardEuler, BadArgument, IncompatibleMethods, Index3, Radau, StateSpace, StrangenessFree, System, simulate
 
 START = {"q0": [1.0, 0.5], "v0": [1.0, 0.5]}
 
@@ -40,9 +30,7 @@ def test_inputs_forces_and_moving_constraints_are_those_of_a_system_written_by_h
         force=lambda t, q, v, p: np.array([-p.k * q[0] - 0.1 * v[0] + np.sin(t), -q[1] - 0.2 * v[1]]),
         constraint=lambda t, q: q[0] + (0.1 * t - 2.0) * q[1] + 0.2 * t,
     )  # fmt: skip
-    one, two = (
-        simulate(each, 1.0, q0=[1.0, 0.5], v0=[0.0, 0.125], rtol=1e-9, atol=1e-10) for each in (moving, by_hand)
-    )
+    one, two = (simulate(each, 1.0, q0=[1.0, 0.5], v0=[0.0, 0.125], rtol=1e-9, atol=1e-10) for each in (moving, by_hand))
     assert np.abs(one.q[-1] - two.q[-1]).max() < 1e-12
     assert np.abs(one.lam[-1] - two.lam[-1]).max() < 1e-10
 

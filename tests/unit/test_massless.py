@@ -310,7 +310,6 @@ def test_a_long_chain_with_a_point_without_mass_is_solved_to_rounding():
     assert np.abs(sol.drift["position"]).max() < 1e-10
 
 
-
 REDUNDANT = {  # rows that say again what the pins say: of the point alone, of the bar alone, of both
     "point": {"again": lambda q: q[3] - L * np.cos(q[2]), "round": lambda q: q[3] ** 2 + q[4] ** 2 - L**2},
     "bar": {"again": lambda q: q[0] ** 2 + q[1] ** 2 - L**2 / 4},

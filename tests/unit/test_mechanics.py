@@ -14,9 +14,8 @@ def test_a_skate_on_a_slope_moves_sideways_on_the_average():
     # ẋ sin φ = ẏ cos φ, gravity along x: cycloids, y growing although the force is along x
     m, J, omega, g = 2.0, 0.3, 1.5, 4.0
     skate = System(
-        mass=np.diag([m, m, J]), force=[m * g, 0, 0],
-        nonholonomic={"edge": lambda q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])},
-    )  # fmt: skip
+        mass=np.diag([m, m, J]), force=[m * g, 0, 0], nonholonomic={"edge": lambda q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])}
+    )
     sol = simulate(skate, 10.0, q0=[0, 0, 0], v0=[0, 0, omega], rtol=1e-9, atol=1e-11)
     wt, size = omega * sol.t, g / (2 * omega**2)
     exact = np.stack([size * np.sin(wt) ** 2, size * (wt - np.sin(2 * wt) / 2), wt], axis=1)
@@ -92,9 +91,8 @@ def test_a_free_symmetric_body_precesses_as_it_must():
     angle = np.linalg.norm(L) * sol.t
     start = np.array([0.0, 0.0, 1.0])
     exact = (
-        np.outer(np.cos(angle), start) + np.outer(np.sin(angle), np.cross(n, start))
-        + np.outer(1 - np.cos(angle), n * (n @ start))
-    )  # fmt: skip
+        np.outer(np.cos(angle), start) + np.outer(np.sin(angle), np.cross(n, start)) + np.outer(1 - np.cos(angle), n * (n @ start))
+    )
     assert np.max(np.abs(axis - exact)) < 1e-8
 
 
@@ -144,9 +142,7 @@ def test_a_body_on_a_string_is_held_by_quaternion_and_position():
     assert np.max(np.abs(np.linalg.norm(sol.q[:, 3:], axis=1) - 1)) < 1e-9
     assert np.max(np.abs(sol.q[:, :3] - np.array([turned(q[3:]) @ arm for q in sol.q]))) < 1e-9
     # θ'' = -m g l sin θ/(J + m l²)
-    other = solve_ivp(
-        lambda t, y: [y[1], -m * G * np.sin(y[0]) / (J + m)], (0, 5.0), [0.2, 0.0], rtol=1e-11, atol=1e-12
-    ).y[:, -1]
+    other = solve_ivp(lambda t, y: [y[1], -m * G * np.sin(y[0]) / (J + m)], (0, 5.0), [0.2, 0.0], rtol=1e-11, atol=1e-12).y[:, -1]
     angle = 2 * np.arctan2(sol.q[-1, 5], sol.q[-1, 3])
     assert np.isclose(angle, other[0], atol=1e-6)
 
@@ -166,10 +162,7 @@ def test_projecting_a_rough_start_keeps_the_norm_of_a_quaternion():
 def test_a_driven_pendulum_follows_its_pivot():
     # pivot at (a sin Ωt, 0): θ'' = -g sin θ + a Ω² sin Ωt cos θ
     a, w = 0.3, 3.0
-    driven = System(
-        mass=np.eye(2), force=[0, -G],
-        constraint={"rod": lambda t, q: (q[0] - a * np.sin(w * t)) ** 2 + q[1] ** 2 - 1},
-    )  # fmt: skip
+    driven = System(mass=np.eye(2), force=[0, -G], constraint={"rod": lambda t, q: (q[0] - a * np.sin(w * t)) ** 2 + q[1] ** 2 - 1})
     sol = simulate(driven, 6.0, q0=[0, -1], v0=[a * w, 0], rtol=1e-9, atol=1e-11)
     other = solve_ivp(
         lambda t, y: [y[1], -G * np.sin(y[0]) + a * w**2 * np.sin(w * t) * np.cos(y[0])],
@@ -253,10 +246,7 @@ def double_pendulum_by_hand(m1, m2, l1, l2):
 
     def force(q, v):
         s = m2 * l1 * l2 * np.sin(q[0] - q[1])
-        return np.array([
-            -s * v[1] ** 2 - (m1 + m2) * G * l1 * np.sin(q[0]),
-            s * v[0] ** 2 - m2 * G * l2 * np.sin(q[1]),
-        ])  # fmt: skip
+        return np.array([-s * v[1] ** 2 - (m1 + m2) * G * l1 * np.sin(q[0]), s * v[0] ** 2 - m2 * G * l2 * np.sin(q[1])])
 
     return System(mass=mass, force=force)
 
@@ -292,12 +282,10 @@ def test_minimal_and_redundant_coordinates_agree():
         return np.concatenate([p1, p2]), np.concatenate([v1, v2])
 
     points = System(
-        mass=np.diag([m1, m1, m2, m2]), potential=lambda q: G * (m1 * q[1] + m2 * q[3]),
-        constraint={
-            "first": lambda q: q[:2] @ q[:2] - l1**2,
-            "second": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - l2**2,
-        },
-    )  # fmt: skip
+        mass=np.diag([m1, m1, m2, m2]),
+        potential=lambda q: G * (m1 * q[1] + m2 * q[3]),
+        constraint={"first": lambda q: q[:2] @ q[:2] - l1**2, "second": lambda q: (q[2:] - q[:2]) @ (q[2:] - q[:2]) - l2**2},
+    )
     q0, v0 = joints(angles, speeds)
     redundant = simulate(points, 3.0, q0=q0, v0=v0, rtol=1e-10, atol=1e-12)
     minimal = simulate(double_pendulum_from_energies(m1, m2, l1, l2), 3.0, q0=angles, v0=speeds, rtol=1e-10, atol=1e-12)

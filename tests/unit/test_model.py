@@ -286,7 +286,6 @@ def test_random_numbers_are_refused():
         simulate(Ode(rhs, trace=True), 1.0, y0=[1.0])
 
 
-
 def test_another_threshold_of_an_event_does_not_trace_the_system_again(monkeypatch):
     """The machine code is made anew, some 5 ms; tracing the system again took three times as long for seven bodies."""
     from holonomic.model import trace as module

@@ -52,9 +52,7 @@ def test_a_system_that_differs_only_in_numbers_compiles_nothing(monkeypatch):
     two = run(ellipse(*second), second[1])
     assert not np.allclose(one.q[-1], two.q[-1])
     # and it is its own numbers that it ran with
-    assert (two.q[:, 0] / second[1]) ** 2 + two.q[:, 1] ** 2 * second[3] == pytest.approx(
-        np.full(len(two.t), second[3]), abs=1e-9
-    )
+    assert (two.q[:, 0] / second[1]) ** 2 + two.q[:, 1] ** 2 * second[3] == pytest.approx(np.full(len(two.t), second[3]), abs=1e-9)
 
 
 def objects_of(model):
@@ -89,8 +87,7 @@ def test_other_parameters_compile_nothing_and_trace_nothing(monkeypatch):
 def test_numbers_that_are_structure_make_another_model():
     """0 and ±1 decide which operations there are, so they stay in the code."""
     with_number, with_zero = (
-        Model(System(mass=np.eye(1), force=lambda q, c=c: c * np.sin(q)), np.zeros(1), np.zeros(1))
-        for c in (fresh(), 0.0)
+        Model(System(mass=np.eye(1), force=lambda q, c=c: c * np.sin(q)), np.zeros(1), np.zeros(1)) for c in (fresh(), 0.0)
     )
     for model in (with_number, with_zero):
         model.functions((Fn.FIELD,))

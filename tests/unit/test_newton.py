@@ -53,7 +53,7 @@ def test_scaled_solves_of_index_3_do_not_depend_on_the_step():
     M, G = np.diag(10.0 ** rng.uniform(-5, 1, n)), rng.normal(size=(m, n))
     K, C = 1e3 * rng.normal(size=(n, n)), 0.1 * rng.normal(size=(n, n))
     for h in (1e-2, 1e-5, 1e-8):
-        alpha = 2.0**round(np.log2(4 / h))
+        alpha = 2.0 ** round(np.log2(4 / h))
         A, B = np.zeros((ny, ny)), np.zeros((ny, ny))
         B[:n, :n], B[n : 2 * n, n : 2 * n] = np.eye(n), M
         A[:n, n : 2 * n], A[n : 2 * n, :n], A[n : 2 * n, n : 2 * n] = -np.eye(n), K, C

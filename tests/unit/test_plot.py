@@ -72,9 +72,7 @@ def test_drift_is_logarithmic_and_never_below_the_computed_one(swing):
 
 def test_units_are_stated():
     figure = simulate(seven_body(), 0.002).plot("q", "v", "a", "energy", "beta", "F")
-    assert [axes.get_title(loc="right") for axes in figure.axes] == [
-        "rad", "rad/s", "rad/s²", "J", "rad", "SI units",
-    ]  # fmt: skip
+    assert [axes.get_title(loc="right") for axes in figure.axes] == ["rad", "rad/s", "rad/s²", "J", "rad", "SI units"]
     labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
     assert labels[0] == "beta′"
 
@@ -185,8 +183,7 @@ def test_plotting_needs_no_display(tmp_path):
         ({"points": np.nan}, "points=nan must be a whole number between 2 and 10000000."),
         ({"ax": 1}, "ax= is an Axes of Matplotlib, or several of them, got 1."),
         ({"style": ["dark"]}, "style=['dark']: choose 'light' or 'dark'."),
-        ({"colour": 2},
-         "Matplotlib does not draw a line with colour=2: Line2D.set() got an unexpected keyword argument 'colour'."),
+        ({"colour": 2}, "Matplotlib does not draw a line with colour=2: Line2D.set() got an unexpected keyword argument 'colour'."),
     ],
 )
 def test_what_no_plot_can_mean_is_told_in_plain_words(swing, options, words):

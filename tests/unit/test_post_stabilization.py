@@ -3,19 +3,7 @@
 import numpy as np
 import pytest
 
-from holonomic import (
-    Baumgarte,
-    Euler,
-    Heun,
-    Ode,
-    PostStabilization,
-    Projection,
-    S_both,
-    S_full,
-    System,
-    problems,
-    simulate,
-)
+from holonomic import Baumgarte, Euler, Heun, Ode, PostStabilization, Projection, S_both, S_full, System, problems, simulate
 from holonomic.testing import promised
 
 PENDULUM = System(mass=np.diag([1.0, 2.0]), force=[0.0, -9.81], constraint=lambda q: q @ q - 1)

@@ -112,8 +112,22 @@ def test_a_run_asked_for_again_is_the_same(name, method, t_end):
     same_again(system, t_end, **start, **options, prepared_runs=None)
 
 
-FOUND = ["four-bar-spatial", "stewart-platform", "pendulum", "chain", "peaucellier", "jansen",
-         "seven-body", "slider-crank", "car-axis", "heavy-top", "kepler", "spring-pendulum", "double-wishbone", "rolling-disk"]
+FOUND = [
+    "four-bar-spatial",
+    "stewart-platform",
+    "pendulum",
+    "chain",
+    "peaucellier",
+    "jansen",
+    "seven-body",
+    "slider-crank",
+    "car-axis",
+    "heavy-top",
+    "kepler",
+    "spring-pendulum",
+    "double-wishbone",
+    "rolling-disk",
+]
 
 
 @pytest.mark.parametrize("name", FOUND)

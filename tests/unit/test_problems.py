@@ -12,11 +12,7 @@ from holonomic.errors import BadArgument, UnknownArgument
 from holonomic.model.call_by_name import FULL, Names, call
 from holonomic.model.system import System
 
-MAKERS = {
-    **problems.catalogue(),
-    "chain of 8": lambda: problems.chain(8),
-    "five four-bars": lambda: problems.four_bars(5),
-}
+MAKERS = {**problems.catalogue(), "chain of 8": lambda: problems.chain(8), "five four-bars": lambda: problems.four_bars(5)}
 # problems out of bodies have vector constraints and quaternions; tests/multibody looks after them. The wheelset with
 # algebraic variables has tests of its own in tests/reference.
 SYSTEMS = {
@@ -164,9 +160,7 @@ def test_reference_multipliers_follow_from_the_equations(name):
     np.testing.assert_allclose(lam, known.lam, rtol=0, atol=1e-11 * max(1.0, np.abs(known.lam).max()))
 
 
-@pytest.mark.parametrize(
-    "name", ["pendulum", "pendulum-a01", "double-pendulum", "chain", "two-link-arm", "four-bars"]
-)
+@pytest.mark.parametrize("name", ["pendulum", "pendulum-a01", "double-pendulum", "chain", "two-link-arm", "four-bars"])
 def test_references_of_conservative_problems_have_the_energy_of_the_start(name):
     problem = problems.get(name)
     start = at_start(problem).energy
@@ -322,10 +316,7 @@ def test_digits_counts_at_the_last_saved_time_with_a_reference():
     sol = solution([0.0, 1.0, 3.0], q=[one.q, one.q + 1e-6, one.q], v=[one.v, one.v * (1 + 1e-4), one.v])
     found = problem.digits(sol)
     assert found == {"q": pytest.approx(-np.log10(1e-6 / 1.0), abs=1e-6), "v": pytest.approx(4.0, abs=1e-6)}
-    assert problem.digits(solution([0.0, 5.0], q=[one.q, five.q], lam=[one.lam, five.lam])) == {
-        "q": 16.0,
-        "lam": 16.0,
-    }
+    assert problem.digits(solution([0.0, 5.0], q=[one.q, five.q], lam=[one.lam, five.lam])) == {"q": 16.0, "lam": 16.0}
 
 
 def test_digits_of_a_tip_reference_looks_only_at_the_tip():
@@ -338,9 +329,7 @@ def test_digits_of_a_tip_reference_looks_only_at_the_tip():
 def test_digits_uses_the_exact_solution_where_no_reference_is_stored():
     problem = problems.four_bars(3, g=5.0)
     q, v = problem.exact(0.37)
-    assert problem.digits(solution([0.0, 0.37], q=[q, q], v=[v, v + 1e-3]))["v"] == pytest.approx(
-        3.0, abs=0.7
-    )
+    assert problem.digits(solution([0.0, 0.37], q=[q, q], v=[v, v + 1e-3]))["v"] == pytest.approx(3.0, abs=0.7)
     orbit = problems.kepler(c=0.3)
     assert orbit.digits(solution([1.0], y=[orbit.exact(1.0)])) == {"y": 16.0}
 

@@ -54,9 +54,7 @@ def test_an_implicit_run_says_what_it_did(pendulum, integrator):
     options = {} if integrator.adaptive else {"step": 0.01}
     form = h.Index3() if isinstance(integrator, h.GeneralizedAlpha) else h.Index2()
     for _ in range(2):  # the second run finds the workspace of the first
-        sol = simulate(
-            pendulum, 0.4, q0=[0, -1], v0=[3, 0], integrator=integrator, formulation=form, stabilization=None, **options
-        )
+        sol = simulate(pendulum, 0.4, q0=[0, -1], v0=[3, 0], integrator=integrator, formulation=form, stabilization=None, **options)
         stats = sol.stats
         attempts = stats["steps"] + stats["rejected"] + stats["failed attempts"]
         # at least one residual an attempt, at most thirty Newton steps of three stages; a Jacobian serves its factors
@@ -74,9 +72,7 @@ def test_an_explicit_run_counts_no_residuals(pendulum):
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
 def test_a_driven_stiff_equation_is_solved_to_its_tolerance(stiffness, rtol):
     """Prothero and Robinson's equation; its solution is cos t whatever the stiffness."""
-    driven = h.Ode(
-        lambda t, y, p: np.array([-p.stiffness * (y[0] - np.cos(t)) - np.sin(t)]), params={"stiffness": stiffness}
-    )
+    driven = h.Ode(lambda t, y, p: np.array([-p.stiffness * (y[0] - np.cos(t)) - np.sin(t)]), params={"stiffness": stiffness})
     sol = h.simulate(driven, 10.0, y0=[1.0], integrator=h.Radau(), rtol=rtol, atol=1e-3 * rtol)
     # 2 rtol is what RADAU5's estimate gives here; 20 times that was the error of an estimate filtered at every step
     assert np.max(np.abs(sol.y[:, 0] - np.cos(sol.t))) < 3 * rtol

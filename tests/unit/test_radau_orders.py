@@ -12,13 +12,7 @@ import holonomic as h
 from holonomic import DOP853, GGL, BadArgument, Index1, Index2, Ode, Radau, System, UnderlyingODE, simulate
 from holonomic.integrators.radau_more import add_more, extrapolate_more, slope_more, to_eigenvectors_more
 from holonomic.integrators.radau_nodes import NODES, stage_weight, table
-from holonomic.integrators.radau_three import (
-    add_three,
-    arguments_three,
-    extrapolate_three,
-    slope_three,
-    to_eigenvectors_three,
-)
+from holonomic.integrators.radau_three import add_three, arguments_three, extrapolate_three, slope_three, to_eigenvectors_three
 from holonomic.problems import get, pendulum
 from holonomic.testing import bead
 
@@ -227,9 +221,7 @@ def test_states_between_steps_are_as_good_as_steps(name, integrator):
 
 def cart_pole(mass):
     """A pole of 1 kg on a cart that weighs next to nothing: fast whenever the pole lies."""
-    return System(
-        mass=np.diag([mass, 1.0, 1.0]), force=[0, 0, -9.81], constraint=lambda q: (q[1] - q[0]) ** 2 + q[2] ** 2 - 1.0
-    )  # fmt: skip
+    return System(mass=np.diag([mass, 1.0, 1.0]), force=[0, 0, -9.81], constraint=lambda q: (q[1] - q[0]) ** 2 + q[2] ** 2 - 1.0)
 
 
 def test_high_orders_take_few_steps_at_tight_tolerances():
@@ -266,9 +258,7 @@ def test_order_follows_the_tolerance_and_goes_back_where_newtons_method_is_the_l
     loose, tight = (simulate(get("two-link-arm"), 2.0, rtol=rtol, atol=rtol, **arm) for rtol in (1e-3, 1e-10))
     assert np.mean(stages_of(loose) == 7) < 0.3 < 0.5 < np.mean(stages_of(tight) == 7)  # 3 of 18 steps, and 31 of 37
     assert stages_of(loose)[0] == stages_of(tight)[0] == 3
-    cart = simulate(
-        cart_pole(1e-3), 1.0, q0=[0, np.sin(0.5), -np.cos(0.5)], v0=[0, 0, 0], rtol=1e-5, atol=1e-5, **arm
-    )
+    cart = simulate(cart_pole(1e-3), 1.0, q0=[0, np.sin(0.5), -np.cos(0.5)], v0=[0, 0, 0], rtol=1e-5, atol=1e-5, **arm)
     assert np.any(np.diff(stages_of(cart)) > 0) and np.any(np.diff(stages_of(cart)) < 0)
 
 

@@ -29,9 +29,7 @@ from holonomic.problems import kepler, pendulum
 from holonomic.results import sampling, trail
 
 TIMES = np.linspace(0.013, 1.987, 97)  # inside a run of 2 s, on no step
-INTEGRATORS = [
-    made() for made in vars(holonomic).values() if isinstance(made, type) and issubclass(made, Integrator)
-]  # fmt: skip
+INTEGRATORS = [made() for made in vars(holonomic).values() if isinstance(made, type) and issubclass(made, Integrator)]
 
 
 @pytest.fixture(scope="module")
@@ -290,9 +288,8 @@ def test_end_is_the_end_of_the_run_not_the_last_kept_time():
 def test_replay_uses_the_piece_of_the_table_that_held():
     times, values = np.array([0.0, 0.4, 0.7, 1.0]), np.array([0.0, 2.0, -1.0, 0.5])
     system = System(
-        mass=np.eye(1), force=lambda u: np.array([u.push]), inputs={"push": (times, values)},
-        outputs={"push": lambda u: u.push},
-    )  # fmt: skip
+        mass=np.eye(1), force=lambda u: np.array([u.push]), inputs={"push": (times, values)}, outputs={"push": lambda u: u.push}
+    )
     t = np.linspace(0, 1.2, 50)
 
     def velocity(t):  # integral of the table
@@ -325,12 +322,7 @@ def test_rotations_with_kinematics_are_sampled_on_the_unit_sphere():
     def gyroscopic(v):
         return np.array([-1.0 * v[1] * v[2], 1.0 * v[0] * v[2], 0.0])
 
-    top = System(
-        mass=np.diag([1.0, 1.0, 2.0]),
-        force=gyroscopic,
-        kinematics=rates,
-        invariants={"norm": lambda q: q @ q},
-    )
+    top = System(mass=np.diag([1.0, 1.0, 2.0]), force=gyroscopic, kinematics=rates, invariants={"norm": lambda q: q @ q})
     sol = simulate(top, 2.0, q0=[1, 0, 0, 0], v0=[0.3, 0.1, 4.0])
     there = sol(np.linspace(0, 2, 41))
     # the invariant is kept to 1e-10 as a distance, q @ q doubles it

@@ -71,10 +71,7 @@ def test_a_saved_run_comes_back_bit_for_bit(name, tmp_path):
     assert back.stats == sol.stats and back.ended == sol.ended
     assert list(back.events) == list(sol.events)
     for event, log in sol.events.items():
-        assert all(
-            same_bits(getattr(back.events[event], part), getattr(log, part))
-            for part in ("t", "q", "v", "lam")
-        )
+        assert all(same_bits(getattr(back.events[event], part), getattr(log, part)) for part in ("t", "q", "v", "lam"))
     assert back.plan.why() == sol.plan.why()
     assert back.cite() == sol.cite()
     # the same report, and one line that says what is missing

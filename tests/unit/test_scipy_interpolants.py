@@ -65,17 +65,15 @@ def test_spline_on_symbols_is_scipys(name):
 
 @pytest.mark.parametrize("options", [{}, {"fill_value": "extrapolate"}, {"bounds_error": False},
                                      {"bounds_error": False, "fill_value": (1.0, 2.0)}])  # fmt: skip
-@pytest.mark.parametrize(
-    "kind", ["linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic", "cubic"]
-)
+@pytest.mark.parametrize("kind", ["linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic", "cubic"])
 def test_interp1d_on_symbols_is_scipys(kind, options):
     assert compared(interpolate.interp1d(X, Y, kind=kind, **options), lambda f, x: f(x), POINTS[:, None]) < CLOSE
 
 
 @pytest.mark.parametrize(
-    "call", [lambda f, x: f(x, 1), lambda f, x: f.derivative()(x), lambda f, x: f.derivative(2)(x),
-             lambda f, x: f.antiderivative()(x)],
-)  # fmt: skip
+    "call",
+    [lambda f, x: f(x, 1), lambda f, x: f.derivative()(x), lambda f, x: f.derivative(2)(x), lambda f, x: f.antiderivative()(x)],
+)
 @pytest.mark.parametrize("name", ["CubicSpline", "BSpline of degree 3", "UnivariateSpline"])
 def test_derivatives_of_splines_are_scipys(name, call):
     # the slopes of these splines reach 1e2, their antiderivatives grow outside
@@ -104,17 +102,13 @@ def test_np_interp_takes_symbols_as_values():
 BOX = np.column_stack([RANDOM.uniform(-0.5, 2.5, 200), RANDOM.uniform(-1.3, 1.3, 200)])
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"bounds_error": False, "fill_value": 3.0}, {"bounds_error": False, "fill_value": None}]
-)
+@pytest.mark.parametrize("options", [{}, {"bounds_error": False, "fill_value": 3.0}, {"bounds_error": False, "fill_value": None}])
 @pytest.mark.parametrize("call", [lambda f, x, y: f((x, y)), lambda f, x, y: f([x, y]), lambda f, x, y: f([[x, y]])])
 def test_grids_on_symbols_are_scipys(call, options):
     assert compared(interpolate.RegularGridInterpolator((GX, GY), GRID, **options), call, BOX) < 1e-14
 
 
-@pytest.mark.parametrize(
-    "call", [lambda f, x, y: f(x, y), lambda f, x, y: f.ev(x, y), lambda f, x, y: f(x, y, grid=False)]
-)
+@pytest.mark.parametrize("call", [lambda f, x, y: f(x, y), lambda f, x, y: f.ev(x, y), lambda f, x, y: f(x, y, grid=False)])
 def test_surfaces_on_symbols_are_scipys(call):
     assert compared(interpolate.RectBivariateSpline(GX, GY, GRID), call, BOX) < 1e-13
 

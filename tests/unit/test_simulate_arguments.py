@@ -56,24 +56,42 @@ def test_an_unknown_name_lists_the_known_ones():
             {"atol": np.inf},
             "atol=inf must be finite: no error would ever be too large. Give a number, or step= for steps without error control.",
         ),
-        ({"atol": {"q": np.inf}}, "atol['q']=inf must be finite: no error would ever be too large. Give a number, or step= "
-         "for steps without error control."),
+        (
+            {"atol": {"q": np.inf}},
+            "atol['q']=inf must be finite: no error would ever be too large. Give a number, or step= "
+            "for steps without error control.",
+        ),
         ({"atol": True}, "atol=True must be a positive number, or 0."),
-        ({"atol": [[1e-6] * 4]}, "atol has shape (1, 4), expected one row of numbers, (4,). Pass np.ravel(atol) if all its "
-         "entries are meant, in that order."),
+        (
+            {"atol": [[1e-6] * 4]},
+            "atol has shape (1, 4), expected one row of numbers, (4,). Pass np.ravel(atol) if all its "
+            "entries are meant, in that order.",
+        ),
         ({"rtol": np.inf}, "rtol=inf must lie between 1e-14 and 1; double precision has 16 digits."),
         ({"rtol": np.nan}, "rtol=nan must be a positive number."),
         ({"rtol": -1e-6}, "rtol=-1e-06 must be a positive number."),
-        ({"constraint_tol": np.inf}, "constraint_tol=inf must be finite: no distance would ever be too large. Give a number, or "
-         "stabilization=None to leave the constraints alone."),
+        (
+            {"constraint_tol": np.inf},
+            "constraint_tol=inf must be finite: no distance would ever be too large. Give a number, or "
+            "stabilization=None to leave the constraints alone.",
+        ),
         ({"step": np.inf, "integrator": RK4()}, "step=inf must be finite: the run is divided into steps of this length."),
         ({"save_at": []}, "save_at is empty: nothing would be kept. Leave it out, or pass save_at=[t_end] to keep the end alone."),
-        ({"save_at": [[0.0, 0.5], [0.6, 1.0]]}, "save_at has shape (2, 2), expected one row of numbers, (4,). Pass "
-         "np.ravel(save_at) if all its entries are meant, in that order."),
-        ({"q0": [[0.0, 0.0]]}, "q0 has shape (1, 2), expected one row of numbers, (2,). Pass np.ravel(q0) if all its entries "
-         "are meant, in that order. Many starts at once are for sweep()."),
-        ({"v0": [[1.0], [1.0]]}, "v0 has shape (2, 1), expected one row of numbers, (2,). Pass np.ravel(v0) if all its entries "
-         "are meant, in that order. Many starts at once are for sweep()."),
+        (
+            {"save_at": [[0.0, 0.5], [0.6, 1.0]]},
+            "save_at has shape (2, 2), expected one row of numbers, (4,). Pass "
+            "np.ravel(save_at) if all its entries are meant, in that order.",
+        ),
+        (
+            {"q0": [[0.0, 0.0]]},
+            "q0 has shape (1, 2), expected one row of numbers, (2,). Pass np.ravel(q0) if all its entries "
+            "are meant, in that order. Many starts at once are for sweep().",
+        ),
+        (
+            {"v0": [[1.0], [1.0]]},
+            "v0 has shape (2, 1), expected one row of numbers, (2,). Pass np.ravel(v0) if all its entries "
+            "are meant, in that order. Many starts at once are for sweep().",
+        ),
         ({"constraint_tol": 0.0}, "constraint_tol=0.0 must be a positive number."),
         (
             {"step": 0.1, "rtol": 1e-6, "integrator": RK4()},

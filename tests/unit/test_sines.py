@@ -15,9 +15,7 @@ from holonomic.model.tape import Tape
 def compiled(tape: Tape):
     """The tape as a function of an array."""
     address = machine_code.addresses(machine_code.compile_tapes({"f": tape}), ("f",))["f"]
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4)(
-        address
-    )
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4)(address)
 
     def function(x):
         x, out = np.array(x, float), np.empty(len(tape.outputs))
@@ -52,9 +50,7 @@ def arguments(count: int, seed: int):
     return x
 
 
-@pytest.mark.parametrize(
-    "count", [1, 2, 3, 8, 9, 300]
-)  # alone, pairs, with an empty lane, full, full and one alone, in pieces
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 9, 300])  # alone, pairs, with an empty lane, full, full and one alone, in pieces
 def test_sines_and_cosines_are_exact_to_a_unit_in_the_last_place(count):
     function = of_all(count)
     for seed in range(max(1, 600 // count)):

@@ -5,19 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from holonomic import (
-    BDF,
-    BadArgument,
-    Event,
-    Ode,
-    Projection,
-    Radau,
-    RedundancyWarning,
-    System,
-    UnknownName,
-    load,
-    simulate,
-)
+from holonomic import BDF, BadArgument, Event, Ode, Projection, Radau, RedundancyWarning, System, UnknownName, load, simulate
 from holonomic.multibody import Mechanism
 from holonomic.problems import kepler, pendulum, seven_body
 
@@ -74,9 +62,7 @@ def test_outputs_keep_their_shapes_row_by_row():
     assert sol["row"].shape == (n, 1, 3)
     assert sol["one"].shape == (n, 1)
     assert sol["number"].shape == (n,)
-    expected = [
-        [[x, y, 1.0], [lx, ly, vy]] for (x, y), (lx, ly), (_, vy) in zip(sol.q, sol.lam, sol.v, strict=True)
-    ]
+    expected = [[[x, y, 1.0], [lx, ly, vy]] for (x, y), (lx, ly), (_, vy) in zip(sol.q, sol.lam, sol.v, strict=True)]
     assert np.array_equal(sol["sheet"], expected)
     assert np.array_equal(sol["number"], 2.0 * sol.t)
     assert sol(0.1)["sheet"].shape == (2, 3)
@@ -92,9 +78,7 @@ def test_coordinates_and_multipliers_are_found_by_name():
     assert sol(0.05)["y"].shape == ()
     with pytest.raises(UnknownName, match=r"no quantity 'shet'\. Did you mean 'sheet'"):
         sol["shet"]
-    with pytest.raises(
-        KeyError, match="Outputs: sheet, row, one, number; coordinates: x, y; constraints: pin"
-    ):
+    with pytest.raises(KeyError, match="Outputs: sheet, row, one, number; coordinates: x, y; constraints: pin"):
         sol["wing"]
     with pytest.raises(UnknownName, match=r"no constraint 'pim'\. Did you mean 'pin'"):
         sol.reaction("pim")
@@ -157,11 +141,7 @@ def test_an_ode_has_no_energy():
 
 
 def doubled():
-    return System(
-        mass=np.eye(2),
-        force=[0, -9.81],
-        constraint={"rod": lambda q: q @ q - 1, "copy": lambda q: 2 * (q @ q) - 2},
-    )
+    return System(mass=np.eye(2), force=[0, -9.81], constraint={"rod": lambda q: q @ q - 1, "copy": lambda q: 2 * (q @ q) - 2})
 
 
 @pytest.mark.parametrize("redundant", ["minimum-norm", "drop"])

@@ -79,11 +79,7 @@ def test_combinations_that_cannot_work_name_a_way_out(stabilization, run, messag
 
 
 def test_directions_of_a_system_are_refused_for_an_ode():
-    for stabilization in (
-        PostStabilization(D="mass"),
-        PostStabilization(on="cheap-full"),
-        InvariantStabilization(1.0, F="4.8"),
-    ):
+    for stabilization in (PostStabilization(D="mass"), PostStabilization(on="cheap-full"), InvariantStabilization(1.0, F="4.8")):
         with pytest.raises(IncompatibleMethods, match="a System alone has"):
             simulate(CUBIC, 1.0, y0=[0.0], integrator=Euler(), step=0.1, stabilization=stabilization)
     with pytest.raises(IncompatibleMethods, match='D="B" belongs to constraints'):
@@ -93,6 +89,4 @@ def test_directions_of_a_system_are_refused_for_an_ode():
 def test_what_needs_tracing_is_refused_without_it():
     plain = System(mass=np.eye(2), force=[0.0, -9.81], constraint=lambda q: q @ q - 1, trace=False)
     with pytest.raises(IncompatibleMethods, match="trace=False"):
-        simulate(
-            plain, 1.0, q0=[1, 0], v0=[0, 0], step=0.01, integrator=RK4(), stabilization=InvariantStabilization(1.0)
-        )
+        simulate(plain, 1.0, q0=[1, 0], v0=[0, 0], step=0.01, integrator=RK4(), stabilization=InvariantStabilization(1.0))

@@ -145,7 +145,7 @@ def test_a_failed_step_leaves_the_last_good_state():
         (lambda s: s.step(0.1, u={"push": np.nan}), "input 'push' must be finite, got nan"),
         (lambda s: Stepper(pendulum(), **START, integrator=FixedBDF(2), formulation=GGL, step=0.1), "one that starts by itself"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_gets_plain_words(call, text):
     stepper = Stepper(pendulum(), **START)
     with pytest.raises(BadArgument, match=text):

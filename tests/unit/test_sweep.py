@@ -173,7 +173,5 @@ def test_bad_input_says_what_to_do(swing, options, text):
 
 
 def test_constraints_hold_for_every_member(swing):
-    runs = sweep(
-        swing, 3.0, q0=[0, -1], v0=[1, 0], params={"g": np.linspace(1, 30, 40)}, save_at=31, stabilization=Projection()
-    )
+    runs = sweep(swing, 3.0, q0=[0, -1], v0=[1, 0], params={"g": np.linspace(1, 30, 40)}, save_at=31, stabilization=Projection())
     assert np.max(np.abs(np.sum(runs.q**2, axis=2) - 1)) < 4e-10  # |g| = 2 |q| times the distance of 1e-10

@@ -99,8 +99,6 @@ def test_an_executor_of_threads_works_too(held):
         same(held, sweep(SWING, 2.0, **CALL, on=threads))
 
 
-
-
 METHODS = [
     {"integrator": h.Radau(), "formulation": h.GGL()},
     {"integrator": h.BDF(), "formulation": h.StateSpace()},
@@ -268,5 +266,3 @@ def test_an_asynchronous_client_is_refused():
     Client.__name__ = "Client"
     with pytest.raises(BadArgument, match="asynchronous=False"):
         sweep(SWING, 2.0, **CALL, on=Client())
-
-

@@ -70,9 +70,7 @@ def test_an_input_that_is_a_function_cannot_be_set():
         sweep(driven, 1.0, q0=[0.0], v0=[0.0], inputs={"f": [1.0, 2.0]})
 
 
-SWING = System(
-    mass=np.eye(2), force=lambda p: np.array([0.0, -p.g]), constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81}
-)
+SWING = System(mass=np.eye(2), force=lambda p: np.array([0.0, -p.g]), constraint={"rod": lambda q: q @ q - 1}, params={"g": 9.81})
 G = np.array([3.0, 9.81, 15.0])
 
 
@@ -119,10 +117,7 @@ def test_more_events_than_there_is_room_for_at_first():
 
 
 def test_events_that_map_the_state_and_those_of_multipliers():
-    events = {
-        "wall": Event(lambda q: q[0], direction="falling", then=lambda q, v: (q, -v)),
-        "tight": lambda lam, p: lam[0] - p.g,
-    }
+    events = {"wall": Event(lambda q: q[0], direction="falling", then=lambda q, v: (q, -v)), "tight": lambda lam, p: lam[0] - p.g}
     start = {"q0": [0.6, -0.8], "v0": [0.0, 0.0]}
     runs = sweep(SWING, 3.0, params={"g": G}, events=events, save_at=5, **start)
     for m, g in enumerate(G):
@@ -167,9 +162,8 @@ def test_members_that_cannot_be_assembled_are_named_and_the_rest_run():
     problem = seven_body()
     factor = np.array([1.0, 30.0, 1.0])
     runs = sweep(
-        problem.system, 0.001, q0=problem.q0, v0=problem.v0, initial="project",
-        params={"rr": problem.system.params["rr"] * factor},
-    )  # fmt: skip
+        problem.system, 0.001, q0=problem.q0, v0=problem.v0, initial="project", params={"rr": problem.system.params["rr"] * factor}
+    )
     assert [failure.member for failure in runs.failed] == [1]
     assert "cannot be moved onto the constraints" in runs.failed[0].why
     assert np.isfinite(runs.q[[0, 2]]).all()

@@ -19,9 +19,7 @@ def robertson():
     """Kinetics that start smooth and turn stiff at once."""
 
     def rates(y, p):
-        return np.array(
-            [-0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - p.b * y[1] ** 2, p.b * y[1] ** 2]
-        )
+        return np.array([-0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - p.b * y[1] ** 2, p.b * y[1] ** 2])
 
     return Ode(rates, params={"b": 3e7}), 40.0, {"y0": [1.0, 0, 0]}, {"b": np.geomspace(3e3, 3e8, 5)}
 

@@ -373,9 +373,7 @@ def test_changing_floats_in_place_raises(function):
 
 
 def test_long_expressions_and_lines_are_shortened():
-    message = refusal(
-        lambda q: math.sin(np.sin(q[0]) + np.sin(q[1]) + np.sin(q[2]) + q[0] ** 2 * np.cos(q[1] + q[2]))
-    )
+    message = refusal(lambda q: math.sin(np.sin(q[0]) + np.sin(q[1]) + np.sin(q[2]) + q[0] ** 2 * np.cos(q[1] + q[2])))
     symbol, line = message.split("symbol ")[1].split(' ("')
     assert len(symbol) == 60 and symbol.endswith("...")
     assert line.startswith("math.sin(np.sin(q[0])") and line.split('")')[0].endswith("...")

@@ -77,9 +77,7 @@ def test_a_solution_is_understood_in_another_process(tmp_path):
 TIMES, VALUES = [0.0, 1.0, 2.0], [0.0, 1.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    "table", [(TIMES, VALUES), [TIMES, VALUES], np.array([TIMES, VALUES]), (np.array(TIMES), tuple(VALUES))]
-)
+@pytest.mark.parametrize("table", [(TIMES, VALUES), [TIMES, VALUES], np.array([TIMES, VALUES]), (np.array(TIMES), tuple(VALUES))])
 def test_a_table_of_inputs_may_be_any_pair_of_rows(table):
     system = System(mass=1.0, force=lambda u: [u.push], inputs={"push": table})
     # v(2) is the area under the table
@@ -93,8 +91,6 @@ def test_an_input_that_is_no_table_is_refused_by_name(table):
 
 
 def test_a_system_shows_what_was_stated_and_nothing_else():
-    swing = System(
-        mass=lambda p: p.m * np.eye(2), force=[0, -9.81], constraint={"rod": lambda q: q @ q - 1}, params={"m": 1.5}
-    )
+    swing = System(mass=lambda p: p.m * np.eye(2), force=[0, -9.81], constraint={"rod": lambda q: q @ q - 1}, params={"m": 1.5})
     assert repr(swing) == "System(mass=function of p, force=[0, -9.81], constraint={'rod'}, params={'m': 1.5})"
     assert repr(Ode(lambda t, y: -y, invariants={"E": lambda y: y @ y})) == "Ode(rhs=function of t, y, invariants={'E'})"

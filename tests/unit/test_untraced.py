@@ -75,9 +75,7 @@ def test_what_plain_python_cannot_do_says_why():
     )
     with pytest.raises(BadArgument) as caught:
         sweep(system, 1.0, q0=[[1.0], [2.0]], v0=[0.0], save_at=3)
-    assert str(caught.value) == (
-        f"sweep needs a compiled system: {REASON} Or run its members one at a time, with simulate."
-    )
+    assert str(caught.value) == (f"sweep needs a compiled system: {REASON} Or run its members one at a time, with simulate.")
     with pytest.raises(BadArgument) as caught:
         diagnose(system, **START)
     assert str(caught.value) == f"diagnose() needs exact derivatives, which plain Python does not have: {REASON}"

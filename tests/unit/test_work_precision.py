@@ -143,7 +143,7 @@ def test_quaternions_keep_their_length():
         ({"workers": 0}, "workers=0"),
         ({"steps": [1.5]}, r"steps=1\.5 must be whole numbers"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_is_refused(options, said):
     with pytest.raises(BadArgument, match=said):
         work_precision(pendulum(t_end=1.0), integrator=RK45(), rtol=[1e-4], **options)
@@ -227,9 +227,7 @@ def test_bench_measures_each_kind_beside_ours(tmp_path):
     assert named["formulation"] == {"Index2", "GGL"}
     assert {"RK23", "RK45", "DOP853", "GeneralizedAlpha", "BDF", "ImplicitMidpoint", "BackwardEuler"} <= named["integrator"]
     folder = found.save(tmp_path / "bench")
-    assert {path.name for path in folder.iterdir()} == {
-        "bench.md", *(f"{kind}s.{end}" for kind in named for end in ("csv", "png"))
-    }  # fmt: skip
+    assert {path.name for path in folder.iterdir()} == {"bench.md", *(f"{kind}s.{end}" for kind in named for end in ("csv", "png"))}
     assert "| Index1 + RK23 + Projection |" in (folder / "bench.md").read_text(encoding="utf-8")
 
 

@@ -119,9 +119,7 @@ def crank():
 @pytest.fixture(scope="session")
 def top():
     m = Mechanism(gravity=(0, 0, -9.81))
-    wheel = m.body(
-        "wheel", disk((0.3, 0, 0.2), 0.15, mass=1.0, axis=(1, 0, 0)), rod((0, 0, 0.2), (0.3, 0, 0.2), mass=0.1)
-    )
+    wheel = m.body("wheel", disk((0.3, 0, 0.2), 0.15, mass=1.0, axis=(1, 0, 0)), rod((0, 0, 0.2), (0.3, 0, 0.2), mass=0.1))
     m.spherical("foot", m.ground, wheel, at=(0, 0, 0.2))
     m.point("rim", wheel, at=(0.3, 0.15, 0.2))
     system, q, _ = m.to_system()

@@ -208,10 +208,7 @@ def test_systems_without_a_picture_show_one_coordinate_over_another(opened):
 
 def test_systems_may_say_how_they_look(opened):
     pendulum = System(
-        mass=np.eye(2),
-        force=[0, -9.81],
-        constraint=lambda q: q @ q - 1,
-        drawing=lambda q: {"rod": [(0, 0), q], "bob": [q]},
+        mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, drawing=lambda q: {"rod": [(0, 0), q], "bob": [q]}
     )
     sol = simulate(pendulum, 2.0, q0=[1, 0], v0=[0, 0])
     page = opened(view(sol, show=False, frames=201))

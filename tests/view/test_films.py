@@ -29,9 +29,7 @@ def test_a_gif_of_a_planar_mechanism_moves(crank, tmp_path):
 
 
 def test_a_gif_of_a_spatial_mechanism_moves(top, tmp_path):
-    path = top.animate(
-        tmp_path / "top.gif", seconds=0.3, fps=10, panels=(), style="dark", size=(3, 3), dpi=60, forces=True
-    )
+    path = top.animate(tmp_path / "top.gif", seconds=0.3, fps=10, panels=(), style="dark", size=(3, 3), dpi=60, forces=True)
     first, *rest = frames_of(path)
     assert np.mean(np.abs(rest[-1] - first).max(axis=2) > 40) > 0.01
     assert first[0, -1].max() < 60  # dark in the corner
@@ -101,7 +99,5 @@ def test_bounds_hold_everything_and_leave_out_runs_that_fly_apart(crank):
 def test_several_runs_lie_one_over_the_other(tmp_path):
     m = slider_crank()
     runs = [simulate(m, 0.5, integrator=RK4(), step=0.02, stabilization=how) for how in (None, "auto")]
-    path = runs[0].animate(
-        tmp_path / "both.gif", runs[1], seconds=0.2, fps=10, size=(4, 2), dpi=60, names=["one", "two"]
-    )
+    path = runs[0].animate(tmp_path / "both.gif", runs[1], seconds=0.2, fps=10, size=(4, 2), dpi=60, names=["one", "two"])
     assert len(list(frames_of(path))) == 2

@@ -75,16 +75,7 @@ def moved(opened):
 @pytest.fixture(scope="module")
 def swing():
     """A pendulum with DOP853 and projection."""
-    return view(
-        pendulum(),
-        5.0,
-        live=LIVE,
-        integrator=h.DOP853(),
-        stabilization=h.Projection(),
-        rtol=RTOL,
-        show=False,
-        frames=101,
-    )
+    return view(pendulum(), 5.0, live=LIVE, integrator=h.DOP853(), stabilization=h.Projection(), rtol=RTOL, show=False, frames=101)
 
 
 def agrees(told: dict, sol, rtol: float) -> None:
@@ -111,13 +102,7 @@ def test_the_tolerance_is_a_slider(swing, moved):
     page = moved(swing)
     page.slide(rtol=1e-9)
     sol = h.simulate(
-        pendulum(),
-        5.0,
-        save_at=2,
-        initial="project",
-        integrator=h.DOP853(),
-        stabilization=h.Projection(),
-        rtol=page.value("rtol"),
+        pendulum(), 5.0, save_at=2, initial="project", integrator=h.DOP853(), stabilization=h.Projection(), rtol=page.value("rtol")
     )
     agrees(page.told, sol, page.value("rtol"))
 
@@ -173,9 +158,7 @@ def test_methods_and_their_settings_are_chosen_on_the_page(moved):
     sol = h.simulate(pendulum(), 2.0, save_at=2, integrator=h.RK45(), stabilization=None, rtol=page.value("rtol"))
     agrees(page.told, sol, page.value("rtol"))
     drift = page.tab("Math.max(...holonomic.signals.get('drift').get(holonomic.tracks[1]).values)")
-    assert drift == pytest.approx(
-        max(sol.drift.max().values()), rel=0.5
-    )  # at the frames, not at the two times kept here
+    assert drift == pytest.approx(max(sol.drift.max().values()), rel=0.5)  # at the frames, not at the two times kept here
 
 
 def test_all_methods_run_side_by_side(moved):
@@ -225,16 +208,7 @@ def test_impossible_lengths_are_told_in_words_and_the_last_picture_stays(moved):
 def test_long_runs_go_to_a_worker_and_give_the_same(moved):
     live = {"g": (1, 25)}
     page = moved(
-        view(
-            pendulum(),
-            20.0,
-            live=live,
-            integrator=h.RK4(),
-            stabilization=h.Projection(),
-            step=2e-4,
-            show=False,
-            frames=51,
-        )
+        view(pendulum(), 20.0, live=live, integrator=h.RK4(), stabilization=h.Projection(), step=2e-4, show=False, frames=51)
     )
     page.slide(g=5.0)
     here = page.told["x"]
@@ -248,9 +222,7 @@ def test_long_runs_go_to_a_worker_and_give_the_same(moved):
 
 def test_sliders_are_inputs_with_labels_and_keys(swing, moved):
     page = moved(swing)
-    labels = page.tab(
-        "[...document.querySelectorAll('#live input[type=range]')].map(i => i.labels[0].textContent.trim())"
-    )
+    labels = page.tab("[...document.querySelectorAll('#live input[type=range]')].map(i => i.labels[0].textContent.trim())")
     assert [label[: len(name)] for label, name in zip(labels, LIVE, strict=True)] == list(LIVE)
     page.tab.tab.focus("#slide-g")
     time = page.tab("holonomic.time")
@@ -262,9 +234,7 @@ def test_sliders_are_inputs_with_labels_and_keys(swing, moved):
 @pytest.mark.slow
 def test_events_end_runs_and_are_marked(moved):
     low = h.Event(lambda q: q[1] + 0.5, direction="rising", terminal=True)
-    page = moved(
-        view(pendulum(), 5.0, live={"g": (1, 25)}, events={"low": low}, integrator=h.DOP853(), show=False, frames=101)
-    )
+    page = moved(view(pendulum(), 5.0, live={"g": (1, 25)}, events={"low": low}, integrator=h.DOP853(), show=False, frames=101))
     page.slide(g=10.0)
     sol = h.simulate(pendulum(g=10.0), 5.0, events={"low": low}, integrator=h.DOP853())
     assert page.told["t"] == pytest.approx(sol.t[-1], abs=1e-6)
@@ -291,18 +261,14 @@ def test_a_solution_is_made_live_with_its_own_methods(moved):
     page = moved(sol.view(live={"g": (1, 25)}, show=False))
     page.slide(g=3.0)
     agrees(
-        page.told,
-        h.simulate(pendulum(g=3.0), 3.0, integrator=h.RK45(), stabilization=h.Projection(), rtol=1e-7, save_at=2),
-        1e-7,
+        page.told, h.simulate(pendulum(g=3.0), 3.0, integrator=h.RK45(), stabilization=h.Projection(), rtol=1e-7, save_at=2), 1e-7
     )
 
 
 def test_a_page_fits_a_phone(swing, moved):
     page = moved(swing, size=(390, 800))
     assert page.tab("document.documentElement.scrollWidth") <= 390
-    assert (
-        page.tab("Math.min(...[...document.querySelectorAll('#live input[type=range]')].map(i => i.clientWidth))") > 120
-    )
+    assert page.tab("Math.min(...[...document.querySelectorAll('#live input[type=range]')].map(i => i.clientWidth))") > 120
 
 
 def slider_crank() -> Mechanism:

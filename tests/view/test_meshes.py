@@ -60,9 +60,7 @@ def test_every_format_gives_the_same_triangles(tmp_path, write, suffix):
 def test_collada_with_y_up_is_turned(tmp_path):
     dae(tmp_path / "pyramid.dae", "Y_UP")
     x, y, z = WANTED.reshape(-1, 3).T
-    assert np.reshape(triangles_of(str(tmp_path / "pyramid.dae")), (-1, 3)) == pytest.approx(
-        np.stack([x, -z, y], axis=1)
-    )
+    assert np.reshape(triangles_of(str(tmp_path / "pyramid.dae")), (-1, 3)) == pytest.approx(np.stack([x, -z, y], axis=1))
 
 
 def test_a_mesh_with_very_many_triangles_is_drawn_as_its_hull(tmp_path, monkeypatch):

@@ -41,9 +41,7 @@ def test_a_saved_run_shows_what_the_run_itself_shows(crank, tmp_path):
 
 
 def test_lines_of_a_system_are_saved_too(tmp_path):
-    swing = System(
-        mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, drawing=lambda q: {"rod": [(0, 0), q]}
-    )
+    swing = System(mass=np.eye(2), force=[0, -9.81], constraint=lambda q: q @ q - 1, drawing=lambda q: {"rod": [(0, 0), q]})
     sol = simulate(swing, 1.0, q0=[1, 0], v0=[0, 0])
     sol.save(tmp_path / "pendulum.nc")
     again = load(tmp_path / "pendulum.nc")
@@ -194,11 +192,7 @@ def test_parts_of_a_mechanism_are_plotted_by_dotted_names(crank, tmp_path):
 
 def test_comparisons_show_all_their_runs():
     found = holonomic.compare(
-        pendulum(t_end=0.5),
-        integrator=holonomic.RK4(),
-        step=[0.05, 0.1],
-        stabilization=[None, holonomic.Projection()],
-        repeat=1,
+        pendulum(t_end=0.5), integrator=holonomic.RK4(), step=[0.05, 0.1], stabilization=[None, holonomic.Projection()], repeat=1
     )
     names = [track.name for track in found.view(show=False).scene.tracks]
     assert names == ["none, h = 0.05", "none, h = 0.1", "Projection, h = 0.05", "Projection, h = 0.1"]
@@ -207,9 +201,7 @@ def test_comparisons_show_all_their_runs():
 def test_comparisons_are_drawn_on_axes_of_the_callers():
     from matplotlib.figure import Figure
 
-    found = holonomic.compare(
-        pendulum(t_end=0.2), integrator=holonomic.RK4(), step=0.05, stabilization=[None], repeat=1
-    )
+    found = holonomic.compare(pendulum(t_end=0.2), integrator=holonomic.RK4(), step=0.05, stabilization=[None], repeat=1)
     figure = Figure()
     upper, lower = figure.subplots(2, 1)
     assert found.plot(ax=[upper, lower]) is figure

@@ -63,4 +63,4 @@ __all__ = [
     "refuse_in_pairs",
     "refuse_unknown",
     "relative_tolerance",
-]  # fmt: skip
+]

@@ -73,9 +73,7 @@ class Asked(NamedTuple):
             return None
         names = [keep] if isinstance(keep, str) else list(keep) if isinstance(keep, list | tuple) else []
         if not names or not all(isinstance(name, str) for name in names):
-            raise BadArgument(
-                f'keep={keep!r}: give names of what is kept at each time, such as keep=["tip", "A.force"], or "all".'
-            )
+            raise BadArgument(f'keep={keep!r}: give names of what is kept at each time, such as keep=["tip", "A.force"], or "all".')
         return names
 
     @property
@@ -160,9 +158,7 @@ class Asked(NamedTuple):
             raise BadArgument("save_at must go from t0 to t_end without repeating a time.")
         slack = ROUNDING * max(abs(t0), abs(t1))
         if (times[0] - t0) * forward < -slack or (times[-1] - t1) * forward > slack:
-            raise BadArgument(
-                f"save_at reaches from {times[0]:.12g} to {times[-1]:.12g}, outside the run ({t0:.12g}, {t1:.12g})."
-            )
+            raise BadArgument(f"save_at reaches from {times[0]:.12g} to {times[-1]:.12g}, outside the run ({t0:.12g}, {t1:.12g}).")
         return np.clip(times, min(t0, t1), max(t0, t1))
 
     def limits(self) -> dict[str, Any]:
@@ -190,7 +186,7 @@ def refuse_in_pairs(asked: Asked, start, error) -> None:
         "hold=": (start.hold, "give a start that is on the constraints"),
         "lam0=": (start.lam0, "compare it with sol.exact.lam[0]"),
         'compile="never"': (start.compile == "never", "tables compute in doubles"),
-    }  # fmt: skip
+    }
     for name, (given, way) in known.items():
         if given is not None and given is not False and len(given if isinstance(given, Mapping) else "1"):
             raise BadArgument(f'{name} does not go with precision="double-double": {way}.')
@@ -362,5 +358,3 @@ def choice_at_start(choice: Choice, model, t0: float, q, data) -> Choice:
 
     formulation = choice.formulation.settled(jacobian)
     return choice if formulation is choice.formulation else replace(choice, formulation=formulation)
-
-

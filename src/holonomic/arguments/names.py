@@ -32,7 +32,6 @@ SHARED = {*GivenStart._fields, *Asked._fields}  # what a run can be told; a call
 NO_RUN = "nothing: it looks at the start, and makes no run"
 
 
-
 def refuse_unknown(
     function: Callable, positional: tuple, given: Mapping[str, Any], system, passed_on: Callable | None = None
 ) -> None:

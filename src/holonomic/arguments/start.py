@@ -273,7 +273,7 @@ def free_multipliers(plan: Plan, lam0) -> np.ndarray:
         if block.name == "lam":
             return vector(lam0, "lam0", block.size)
     raise BadArgument(
-        f"lam0 with initial=\"free\" is where λ is an unknown; {plan.choice.formulation!r} with "
+        f'lam0 with initial="free" is where λ is an unknown; {plan.choice.formulation!r} with '
         f"{type(plan.choice.integrator).__name__} solves for it. Leave it out."
     )
 
@@ -307,6 +307,5 @@ def missed_multipliers(labels, lam: np.ndarray, given: np.ndarray, G: np.ndarray
         return None
     needs = f"{labels[worst]!r} needs" if G is None else f"{labels[worst]} has to be"
     return (
-        f"lam0 misses the acceleration level: {needs} {lam[worst]:.6g}, given {given[worst]:.6g}. Leave lam0 out; it is "
-        "computed."
+        f"lam0 misses the acceleration level: {needs} {lam[worst]:.6g}, given {given[worst]:.6g}. Leave lam0 out; it is computed."
     )

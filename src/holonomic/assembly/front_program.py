@@ -191,9 +191,7 @@ MORE = 1.2  # times the rows that one leaves, which the next may have
 ENOUGH = 5  # fronts whose rows stand side by side are a group of their own; fewer are put together with others
 
 
-def _in_eights(
-    levels: np.ndarray, shapes: np.ndarray, rows: np.ndarray, large: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+def _in_eights(levels: np.ndarray, shapes: np.ndarray, rows: np.ndarray, large: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fronts in the order of groups, and where groups begin: of one level and shape, at most eight, of the large ones one."""
     order = np.lexsort((rows, shapes, levels))
     key = lambda *columns: np.cumsum(np.concatenate([[0], np.any([x[1:] != x[:-1] for x in columns], axis=0)])[: len(order)])

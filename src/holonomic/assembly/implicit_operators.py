@@ -148,10 +148,14 @@ class OfFronts:
                 (Fn.COMPLEX_SOLVE, complex_solve, 2 * size),
                 (Fn.GRADIENTS, table_equations.table_gradients, size),
                 (Fn.KINEMATICS, accelerations.table_kinematics, len(self.c.start)),
-                *((
-                    (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
-                    (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
-                ) if not made.both else ()),
+                *(
+                    (
+                        (Fn.MOTION_FACTOR, table_factors.table_motion_factor, made.real),
+                        (Fn.MOTION_TIMES, table_solutions.table_motion_times, size),
+                    )
+                    if not made.both
+                    else ()
+                ),
             )
         }
 

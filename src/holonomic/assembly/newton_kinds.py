@@ -143,9 +143,7 @@ def turning(q_dot, q, v) -> tuple[tuple[int, ...], tuple[int, ...]]:
     for row, column in by_v.sparsity().places:
         rows[row].append(column)
     turns = set(by_q.sparsity().row())
-    turned = tuple(
-        i for i, columns in enumerate(rows) if i in turns or len(columns) != 1 or not by_v[i, columns[0]].is_one()
-    )
+    turned = tuple(i for i, columns in enumerate(rows) if i in turns or len(columns) != 1 or not by_v[i, columns[0]].is_one())
     spun = tuple(sorted({column for i in turned for column in rows[i]}))
     for some in (turned, spun):  # they lie one behind the other, which kernels count on
         assert some == tuple(range(some[0], some[-1] + 1))

@@ -136,11 +136,7 @@ class NewtonTables:
                     plain[own_q[:, i]] = own_v + velocity
                 if newton.turned and not self.both:
                     turned, spun = len(newton.turned), len(newton.spun)
-                    first = (
-                        own_q[:, newton.turned[0]],
-                        own_v + newton.spun[0],
-                        at + newton.blocks.length * np.arange(count),
-                    )
+                    first = (own_q[:, newton.turned[0]], own_v + newton.spun[0], at + newton.blocks.length * np.arange(count))
                     turns += np.stack(first, axis=1).tolist()
             at += newton.blocks.length * count
         self.n_linear = at

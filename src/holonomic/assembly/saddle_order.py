@@ -53,9 +53,7 @@ def saddle_order(
     rows = np.repeat(np.arange(n_lumps, n), np.diff(ends_first))
     one, held = ends * n + rows, np.append(np.sort(held), -1)
     alone = held[np.searchsorted(held[:-1], one)] == one
-    coupling = body_order.Coupling(
-        ints(heights), ints(freedom), node_first, slots, ends_first, ends, ints(alone), ints(waiting)
-    )
+    coupling = body_order.Coupling(ints(heights), ints(freedom), node_first, slots, ends_first, ends, ints(alone), ints(waiting))
     more = 4 * len(slots) + 64
     cliques = many + n_lumps
     while True:

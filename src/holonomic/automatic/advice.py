@@ -91,9 +91,7 @@ def advice(model, found: Indicators, kind: str) -> tuple[tuple[Advice, ...], tup
         n = abs(found.fastest) * found.step / 6
         avoid.append(Advice("explicit integrators", f"about {n:.0f} steps where accuracy asks for one", "[HW96] Sec. IV.2"))
     if kind == VARIABLE and not isinstance(model.system, Dae):
-        avoid.append(
-            Advice("GGL(), Index2(), StrangenessFree()", "they treat F C' explicitly", f"{AP} Tables 4.3 to 4.8")
-        )
+        avoid.append(Advice("GGL(), Index2(), StrangenessFree()", "they treat F C' explicitly", f"{AP} Tables 4.3 to 4.8"))
     if constrained and (found.angle or 0.0) > 45.0:
         avoid.append(Advice('D="mass", metric="mass"', "corrections along M⁻¹Gᵀ are long here", f"{AP} (4.22), Table 4.3"))
     if constrained:

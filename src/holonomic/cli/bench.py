@@ -22,12 +22,9 @@ def bench(
         str, typer.Option(metavar="A,B,...", help="Problems to measure on, as in 'holonomic problems'.")
     ] = "pendulum,seven-body,heavy-top,two-link-arm",
     output: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write tables (bench.md), a picture and all runs (.csv) there."),
+        Path | None, typer.Option(metavar="FOLDER", help="Write tables (bench.md), a picture and all runs (.csv) there.")
     ] = None,
-    rtol: Annotated[
-        str | None, typer.Option(metavar="R,R,...", help="Relative tolerances, 1e-3 to 1e-10 if not given.")
-    ] = None,
+    rtol: Annotated[str | None, typer.Option(metavar="R,R,...", help="Relative tolerances, 1e-3 to 1e-10 if not given.")] = None,
     starts: Annotated[int, typer.Option(help="Starts close to each other that curves are medians over.")] = 3,
     workers: Annotated[int, typer.Option(help="Threads that measure side by side.")] = 1,
     check: Annotated[bool, typer.Option(help="Check order, drift and what else is declared.")] = True,
@@ -47,9 +44,7 @@ def bench(
 
     found = methods_in(names_of(file))
     if not found:
-        refuse(
-            f"{file} defines no method: no class of Integrator, Stabilization or Formulation, and no list `methods`."
-        )
+        refuse(f"{file} defines no method: no class of Integrator, Stabilization or Formulation, and no list `methods`.")
     if output is not None and output.exists() and not output.is_dir():
         refuse(f"{output} is a file. Give --output a folder.")
     options: dict[str, Any] = {} if rtol is None else {"rtol": numbers("rtol", rtol)}
@@ -76,7 +71,5 @@ def methods_in(names: dict[str, Any]) -> list:
     found = []
     for kind in KINDS:
         known = classes(kind).values()
-        found += [
-            each for each in names.values() if each in known and each.__module__ == RUN_AS and complete(kind, each)
-        ]
+        found += [each for each in names.values() if each in known and each.__module__ == RUN_AS and complete(kind, each)]
     return found

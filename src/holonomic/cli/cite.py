@@ -36,9 +36,7 @@ def cite(
     integrator: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic run'.")] = None,
     stabilization: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic run'.")] = None,
     step: Annotated[float | None, typer.Option(help="As in 'holonomic run'.")] = None,
-    software: Annotated[
-        bool, typer.Option("--software", help="Also the software that differentiates and compiles.")
-    ] = False,
+    software: Annotated[bool, typer.Option("--software", help="Also the software that differentiates and compiles.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print keys and BibTeX as JSON.")] = False,
 ):
     """Print BibTeX of exactly the methods that a run used, or would use."""

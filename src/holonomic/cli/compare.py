@@ -16,27 +16,16 @@ from .run import load, number
 
 
 def compare(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours."
-        ),
-    ],
+    target: Annotated[str, typer.Argument(metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours.")],
     integrator: Annotated[str, typer.Option(metavar="A,B,...", help="As in 'holonomic methods'.")] = "auto",
     stabilization: Annotated[
         str, typer.Option(metavar="A,B,...", help="For example none,baumgarte:20,S_both2,projection.")
     ] = "auto",
     formulation: Annotated[str, typer.Option(metavar="A,B,...", help="As in 'holonomic methods'.")] = "auto",
     step: Annotated[str | None, typer.Option(metavar="H,H,...", help="Fixed step sizes.")] = None,
-    rtol: Annotated[
-        str | None, typer.Option(metavar="R,R,...", help="Relative tolerances, where the step is controlled.")
-    ] = None,
-    t_end: Annotated[
-        float | None, typer.Option(help="When to stop, instead of the problem's own end.")
-    ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Save a picture of the drift over time.")
-    ] = None,
+    rtol: Annotated[str | None, typer.Option(metavar="R,R,...", help="Relative tolerances, where the step is controlled.")] = None,
+    t_end: Annotated[float | None, typer.Option(help="When to stop, instead of the problem's own end.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="PATH", help="Save a picture of the drift over time.")] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Write a page with all runs moving, one over the other.")
     ] = None,

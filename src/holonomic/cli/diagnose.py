@@ -15,19 +15,10 @@ from .run import load, number
 
 
 def diagnose(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours."
-        ),
-    ],
+    target: Annotated[str, typer.Argument(metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours.")],
     rtol: Annotated[float, typer.Option(help="Relative tolerance that is meant.")] = 1e-6,
-    t_end: Annotated[
-        float | None, typer.Option(help="When the run would stop, instead of the problem's own end.")
-    ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Simulate, and save a picture of the indicators.")
-    ] = None,
+    t_end: Annotated[float | None, typer.Option(help="When the run would stop, instead of the problem's own end.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="PATH", help="Simulate, and save a picture of the indicators.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the report.")] = False,
 ):
     """Say what a system asks of a method at its start: freedom, rank, stiffness, and what suits it.

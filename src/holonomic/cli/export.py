@@ -16,9 +16,7 @@ from .run import load, warn
 
 
 def export(
-    target: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours.")
-    ],
+    target: Annotated[str, typer.Argument(metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="PATH", help="Folder of the library, or file of the unit; else named as the run."),

@@ -25,11 +25,7 @@ from .run import run
 from .view import view
 
 
-def cache(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="Remove all compiled code; it is made again when needed.")
-    ] = False,
-):
+def cache(clear: Annotated[bool, typer.Option("--clear", help="Remove all compiled code; it is made again when needed.")] = False):
     """Show or clear the folder of compiled models and methods."""
     if clear:
         freed, kept = cachefolder.clear()
@@ -41,9 +37,7 @@ def cache(
     typer.echo(str(cachefolder.folder()))
     total = 0
     for kind, meaning in (("models", "compiled models"), ("kernels", "compiled methods"), ("gpu", "programs for a GPU")):
-        inside = [
-            entry for entry in cachefolder.entries() if (cachefolder.folder() / kind) in entry[0].parents
-        ]
+        inside = [entry for entry in cachefolder.entries() if (cachefolder.folder() / kind) in entry[0].parents]
         amount = sum(entry[1] for entry in inside)
         total += amount
         typer.echo(f"  {meaning:<18} {len(inside):5d} files  {in_bytes(amount):>9}")
@@ -102,8 +96,6 @@ def show_version(wanted: bool):
 
 @app.callback()
 def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")] = False,
 ):
     show_notices()

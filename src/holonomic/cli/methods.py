@@ -131,9 +131,7 @@ def written(method: Callable) -> str:
     return f"{method.__name__}({', '.join(str(p.replace(annotation=p.empty)) for p in given)})"
 
 
-def methods(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-):
+def methods(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False):
     """List all formulations, integrators and stabilizations."""
     rows = [describe(kind, method) for kind in KINDS for method in classes(kind).values()]
     if as_json:

@@ -37,31 +37,17 @@ class RunRequest:
 
 
 def run(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours."
-        ),
-    ],
+    target: Annotated[str, typer.Argument(metavar="NAME|FILE.py", help="A problem that comes with holonomic, or a file of yours.")],
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
-    step: Annotated[
-        float | None, typer.Option(help="Fixed step size; without it the step is controlled.")
-    ] = None,
-    formulation: Annotated[
-        str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods'.")
-    ] = None,
+    step: Annotated[float | None, typer.Option(help="Fixed step size; without it the step is controlled.")] = None,
+    formulation: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods'.")] = None,
     integrator: Annotated[str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods'.")] = None,
     stabilization: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="As in 'holonomic methods', e.g. 'Baumgarte(alpha=20)', or none."),
+        str | None, typer.Option(metavar="NAME", help="As in 'holonomic methods', e.g. 'Baumgarte(alpha=20)', or none.")
     ] = None,
-    t_end: Annotated[
-        float | None, typer.Option(help="When to stop, instead of the problem's own end.")
-    ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Save a picture of q and the drift.")
-    ] = None,
+    t_end: Annotated[float | None, typer.Option(help="When to stop, instead of the problem's own end.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="PATH", help="Save a picture of q and the drift.")] = None,
     keep: Annotated[
         Path | None, typer.Option("--save", metavar="PATH", help="Save the run, for 'holonomic view' and holonomic.load.")
     ] = None,

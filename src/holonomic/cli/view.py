@@ -31,8 +31,7 @@ Exit code 1: a run failed (its page shows how far it came), or a file cannot be 
 
 def view(
     targets: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN.nc|NAME|FILE.py...", help="Saved runs, a problem by name, or files of yours."),
+        list[str], typer.Argument(metavar="RUN.nc|NAME|FILE.py...", help="Saved runs, a problem by name, or files of yours.")
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write the page; opens nothing.")
@@ -40,23 +39,15 @@ def view(
     signals: Annotated[
         str, typer.Option(metavar="A,B,...", help="What to show beside the picture, such as A.force,slider.position.")
     ] = "",
-    traces: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Points, bodies or joints whose paths are drawn.")
-    ] = "",
+    traces: Annotated[str, typer.Option(metavar="A,B,...", help="Points, bodies or joints whose paths are drawn.")] = "",
     forces: Annotated[bool, typer.Option("--forces", help="Draw the forces of joints from the start.")] = False,
     frames: Annotated[int | None, typer.Option(help="How many times are drawn.")] = None,
-    stabilization: Annotated[
-        str | None, typer.Option(metavar="NAME", help="For a problem or file, as in 'holonomic run'.")
-    ] = None,
-    integrator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="For a problem or file, as in 'holonomic run'.")
-    ] = None,
+    stabilization: Annotated[str | None, typer.Option(metavar="NAME", help="For a problem or file, as in 'holonomic run'.")] = None,
+    integrator: Annotated[str | None, typer.Option(metavar="NAME", help="For a problem or file, as in 'holonomic run'.")] = None,
     step: Annotated[float | None, typer.Option(help="Fixed step size, for a problem or file.")] = None,
     max_step: Annotated[float | None, typer.Option(help="Longest step, for a problem or file.")] = None,
     t_end: Annotated[float | None, typer.Option(help="When to stop, for a problem or file.")] = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="A page with sliders that simulates anew, for a problem or file.")
-    ] = False,
+    live: Annotated[bool, typer.Option("--live", help="A page with sliders that simulates anew, for a problem or file.")] = False,
     sliders: Annotated[
         str, typer.Option(metavar="A=LOW:HIGH,...", help="What to move on a live page: g=1:25,v0.y=-8:8,rtol=1e-9:1e-3.")
     ] = "",
@@ -113,9 +104,7 @@ def told(page, path: Path, as_json: bool, browser: bool | None, output: Path | N
     """Say where the page is, and open it."""
     if as_json:
         tracks = page.scene.tracks
-        about = [
-            {"name": t.name, "frames": len(t.t), "end": float(t.t[-1]), "failure": t.failure or None} for t in tracks
-        ]
+        about = [{"name": t.name, "frames": len(t.t), "end": float(t.t[-1]), "failure": t.failure or None} for t in tracks]
         found = {"path": str(path), "bytes": path.stat().st_size, "dimension": page.scene.dimension, "runs": about}
         typer.echo(json.dumps(found | {"notes": page.scene.notes}, indent=2, ensure_ascii=False))
     else:

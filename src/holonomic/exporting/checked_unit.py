@@ -106,9 +106,7 @@ def _loaded(made: ExportedUnit, described, folder: str, t0: float):
     from fmpy.fmi2 import FMU2Slave
     from fmpy.fmi3 import FMU3Slave
 
-    given = {
-        "guid": described.guid, "unzipDirectory": folder, "modelIdentifier": made.name, "instanceName": made.name,
-    }  # fmt: skip
+    given = {"guid": described.guid, "unzipDirectory": folder, "modelIdentifier": made.name, "instanceName": made.name}
     slave = (FMU2Slave if made.version == "2.0" else FMU3Slave)(**given)
     slave.instantiate()
     try:

@@ -63,8 +63,7 @@ class ExportedRun:
 
     def _tapes(self) -> dict[str, dict[Fn, Tape]]:
         return {
-            group: {Fn[name]: Tape.from_text(text) for name, text in texts.items()}
-            for group, texts in self.program.tapes.items()
+            group: {Fn[name]: Tape.from_text(text) for name, text in texts.items()} for group, texts in self.program.tapes.items()
         }
 
     @property

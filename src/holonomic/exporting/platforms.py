@@ -109,7 +109,7 @@ def _own() -> list[str]:
     given = os.environ.get("CC", "").split()
     if given and not shutil.which(given[0]):
         raise MissingExtra(f"the environment names {given[0]!r} as compiler (CC), which is not found. Install it, or unset CC.")
-    for each in ([given] if given else [["cc"], ["gcc"], ["clang"]]):
+    for each in [given] if given else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(each[0]):
             return each
     return []

@@ -22,6 +22,7 @@ from ..model.statement import argument_text
 if TYPE_CHECKING:
     from ..model.derive import Derived
 
+
 @dataclass(frozen=True)
 class Block:
     """One group of unknowns; its error counts times h to the given power, by the index it is raised to.

@@ -76,9 +76,7 @@ class StateSpace(Formulation):
             if self.R is not None:
                 R, symbols = self._given(d.n, d.e.g.numel()), None
             all_R = diagcat(*[R] * d.e.order)
-            return u.equations(
-                all_R @ (u.q_slope - d.q_dot), SX(0, 1), *d._levels[:-1], selectors=symbols
-            )  # fmt: skip
+            return u.equations(all_R @ (u.q_slope - d.q_dot), SX(0, 1), *d._levels[:-1], selectors=symbols)
         R, _, symbols = selector_symbols(d, "StateSpace")
         if self.R is not None:
             R, symbols = self._given(d.nc, d.n_lam), None
@@ -94,7 +92,5 @@ class StateSpace(Formulation):
 
         R = matrix_of(self.R)  # type: ignore[union-attr]
         if R.shape != (nq - n_lam, nq):
-            raise BadArgument(
-                f"R has the shape {R.shape}; {nq} coordinates and {n_lam} constraints need {(nq - n_lam, nq)}."
-            )
+            raise BadArgument(f"R has the shape {R.shape}; {nq} coordinates and {n_lam} constraints need {(nq - n_lam, nq)}.")
         return R

@@ -35,11 +35,7 @@ class UnderlyingODE(Formulation):
         # 0 = G M⁻¹(f - Gᵀλ) + γ differentiated once, the accelerations being those of this λ
         v_dot = d.accelerations(lam)
         level = d.G @ v_dot + d.gamma
-        rate = (
-            jtimes(level, e.q, d.with_field(d.q_dot, v_dot, lam))
-            + jtimes(level, e.v, v_dot)
-            + jtimes(level, e.t, SX(1))
-        )
+        rate = jtimes(level, e.q, d.with_field(d.q_dot, v_dot, lam)) + jtimes(level, e.v, v_dot) + jtimes(level, e.t, SX(1))
         if d.lam_in_force:
             lam_slope = -factor_general(jacobian(level, lam)).solve(rate)
         else:

@@ -13,16 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..errors import (
-    DONE,
-    EVENT,
-    TOO_MANY_STEPS,
-    BadArgument,
-    HolonomicError,
-    IncompatibleMethods,
-    MissingExtra,
-    StiffnessWarning,
-)
+from ..errors import DONE, EVENT, TOO_MANY_STEPS, BadArgument, HolonomicError, IncompatibleMethods, MissingExtra, StiffnessWarning
 from ..kernels.memory import RUN
 from ..native import cachefolder
 from ..native.layout import REAL, WHOLE
@@ -170,9 +161,7 @@ def check(job: Job) -> None:
             'on="cuda" runs events that end a run or are written down; then=, which changes the state, and methods that '
             'need starting points need Python. Use on="threads".'
         )
-    refuse_comparisons(
-        "on a GPU", plan.model.switches, plan.choice.step, job.limits["max_step"], '; on="threads" locates it'
-    )
+    refuse_comparisons("on a GPU", plan.model.switches, plan.choice.step, job.limits["max_step"], '; on="threads" locates it')
     if is_tables(job):
         check_tables(job)
     outside = None if is_tables(job) else program.opaque("run", "events", "start")

@@ -5,26 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .nodes import (
-    MINUS_ONE,
-    ONE,
-    TWO,
-    ZERO,
-    Node,
-    add,
-    binary,
-    constant,
-    div,
-    inv,
-    mul,
-    neg,
-    power,
-    sq,
-    sqrt,
-    sub,
-    twice,
-    unary,
-)
+from .nodes import MINUS_ONE, ONE, TWO, ZERO, Node, add, binary, constant, div, inv, mul, neg, power, sq, sqrt, sub, twice, unary
 
 _exp, _log, _sin, _cos, _sinh, _cosh, _sign = map(unary, ("exp", "log", "sin", "cos", "sinh", "cosh", "sign"))
 _copysign, _le = binary("copysign"), binary("le")
@@ -69,10 +50,7 @@ OF_TWO: dict[str, tuple[Callable[[Node], Node], Callable[[Node], Node]]] = {
     "mul": (lambda f: f.b, lambda f: f.a),
     "div": (lambda f: inv(f.b), lambda f: neg(div(f, f.b))),
     "pow": (lambda f: mul(f.b, power(f.a, sub(f.b, ONE))), lambda f: mul(f, _log(f.a))),
-    "atan2": (
-        lambda f: div(f.b, add(sq(f.a), sq(f.b))),
-        lambda f: neg(div(f.a, add(sq(f.a), sq(f.b)))),
-    ),
+    "atan2": (lambda f: div(f.b, add(sq(f.a), sq(f.b))), lambda f: neg(div(f.a, add(sq(f.a), sq(f.b))))),
     "hypot": (lambda f: div(f.a, f), lambda f: div(f.b, f)),
     "fmod": (lambda f: ONE, lambda f: div(sub(f, f.a), f.b)),
     "copysign": (lambda f: mul(_sign(f.a), _copysign(ONE, f.b)), lambda f: ZERO),

@@ -31,9 +31,7 @@ def program_of(inputs: list[SX], outputs: list[SX]) -> Program:
         else:
             call, i = node.value
             steps.append((call, i, [number[each] for each in call.arguments], None))
-    places = [
-        (each.shape, [number[node] for node in each.nodes], list(each.sparsity().places)) for each in outputs
-    ]  # fmt: skip
+    places = [(each.shape, [number[node] for node in each.nodes], list(each.sparsity().places)) for each in outputs]
     return [each.numel() for each in inputs], steps, places
 
 

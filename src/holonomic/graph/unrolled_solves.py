@@ -158,9 +158,9 @@ def _of_block(rows: list[int], columns: list[int], entries: dict, right: list[Co
     if n == 1:
         pivot = entries.get((rows[0], columns[0]), ZERO)
         return [{0: div(b[0], pivot)} if b else {} for b in right]
-    block = from_columns(n, [
-        {i: entries[row, column] for i, row in enumerate(rows) if (row, column) in entries} for column in columns
-    ])  # fmt: skip
+    block = from_columns(
+        n, [{i: entries[row, column] for i, row in enumerate(rows) if (row, column) in entries} for column in columns]
+    )
     if n <= SMALL:
         inverse = _by_minors(block)
         return [dict(column) for column in (inverse @ from_columns(n, right)).columns()] if right else []

@@ -228,9 +228,7 @@ class BDF(Integrator):
         if not is_whole(self.max_order, 1) or self.max_order > 6:
             raise BadArgument(f"max_order={self.max_order!r}: BDF formulas are stable for orders 1 to 6.")
         if not isinstance(self.coefficients, str) or self.coefficients not in KINDS:
-            raise BadArgument(
-                f"coefficients={self.coefficients!r}: BDF has 'quasi-constant', 'variable' and 'fixed-leading' ones."
-            )
+            raise BadArgument(f"coefficients={self.coefficients!r}: BDF has 'quasi-constant', 'variable' and 'fixed-leading' ones.")
         object.__setattr__(self, "order", self.max_order)
 
     @property

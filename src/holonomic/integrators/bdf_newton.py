@@ -10,17 +10,7 @@ from __future__ import annotations
 import math
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR
-from ..kernels.newton import (
-    AT_BETA,
-    AT_OLD,
-    AT_R,
-    AT_ROUNDING,
-    AT_SLOPE,
-    ROUNDING,
-    newton_step_scaled,
-    small,
-    stalled,
-)
+from ..kernels.newton import AT_BETA, AT_OLD, AT_R, AT_ROUNDING, AT_SLOPE, ROUNDING, newton_step_scaled, small, stalled
 from ..kernels.newton_operators import cheap_factors, factor_real, gradient_lengths, linearize, vectors_at
 from ..kernels.signatures import EQUATIONS, call_model
 from ..kernels.sizes import LENGTHS

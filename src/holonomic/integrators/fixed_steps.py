@@ -31,18 +31,7 @@ from ..kernels.newton import (
     subtract_scaled,
 )
 from ..kernels.newton_operators import factor_real, linearize, solve_real, vectors_at
-from ..kernels.signatures import (
-    ACCEPT,
-    ADVANCE,
-    BY_SLOPE,
-    BY_Y,
-    EQUATIONS,
-    LINEARIZED,
-    NEWTON_FACTOR,
-    Fn,
-    call_model,
-    has_function,
-)
+from ..kernels.signatures import ACCEPT, ADVANCE, BY_SLOPE, BY_Y, EQUATIONS, LINEARIZED, NEWTON_FACTOR, Fn, call_model, has_function
 from ..kernels.vectors import copy_row, move_on
 from ..model.call_by_name import refuses_unknown
 from ..model.given_numbers import is_one_of, is_whole
@@ -160,9 +149,7 @@ def advance(model, method, run, t, h, state):
     mid, old = v + AT_MIDDLE * width, v + AT_OLD * width
     t1, t_mid = t + h, t + 0.5 * h
     if ip[ORDER] > 1:
-        h = K[
-            HISTORY + ip[ORDER] - 1, 0
-        ]  # differences of times are steps with rounding, which even steps must not have
+        h = K[HISTORY + ip[ORDER] - 1, 0]  # differences of times are steps with rounding, which even steps must not have
     alpha = fp[3 + ny] / h if kind == BDF_KIND else 1.0 / h
     weight = 0.5 if kind == TRAPEZOIDAL_KIND else 1.0
     if kind == BDF_KIND:
@@ -259,9 +246,7 @@ def accept(model, method, run, h, state):
 _SLOTS = {"advance": advance, "finish": finish, "accept": accept, "dense": dense, "interpolate": interpolate}
 
 
-def _lowered(
-    kind: int, order: int, alpha, in_stage: bool = False, once: bool = False, own: tuple[Fn, ...] = ()
-) -> Lowered:  # fmt: skip
+def _lowered(kind: int, order: int, alpha, in_stage: bool = False, once: bool = False, own: tuple[Fn, ...] = ()) -> Lowered:
     ip = np.array([1, order, kind, in_stage, once], dtype=np.int64)
     fp = np.zeros(8)
     fp[: len(alpha)] = alpha

@@ -29,17 +29,7 @@ import numpy as np
 from ..errors import NEED_TERMS, NOT_FINITE, OK, SINGULAR
 from ..kernels.evaluate import RHO_REFINED, evaluate
 from ..kernels.saddle import dense_saddle
-from ..kernels.signatures import (
-    ADVANCE,
-    FINISH,
-    HALF_EXPLICIT,
-    KINEMATICS,
-    TERMS,
-    VELOCITY,
-    Fn,
-    call_model,
-    has_function,
-)
+from ..kernels.signatures import ADVANCE, FINISH, HALF_EXPLICIT, KINEMATICS, TERMS, VELOCITY, Fn, call_model, has_function
 from ..kernels.vectors import all_finite, row_finite
 from ..native.marks import inner, kernel, leaf
 from ..native.types import f8, i8, mat, vec

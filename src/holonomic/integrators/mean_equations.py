@@ -14,15 +14,7 @@ from __future__ import annotations
 from ..errors import OK, SINGULAR
 from ..kernels.newton import subtract_scaled
 from ..kernels.newton_operators import GROWTH, OWN, linearize, real_at
-from ..kernels.signatures import (
-    ENDS_FACTOR,
-    ENDS_SOLVE,
-    EQUATIONS,
-    LINEARIZED,
-    NEWTON_FACTOR,
-    NEWTON_SOLVE,
-    call_model,
-)
+from ..kernels.signatures import ENDS_FACTOR, ENDS_SOLVE, EQUATIONS, LINEARIZED, NEWTON_FACTOR, NEWTON_SOLVE, call_model
 from ..native.marks import inner, leaf
 
 

@@ -331,8 +331,11 @@ def solve_stages(model, method, run, t, h, state, stages, old_stages):
             if change == 0.0 or (slowness * change <= bound and slowness_moved * moved <= bound):
                 converged = True
                 break
-            if ip[EARLY] == 0 and iteration > 0 and rate >= AT_ROUNDING and small(
-                size, W, change, ROUNDING, x, h, fp, size.nq, differential, ny
+            if (
+                ip[EARLY] == 0
+                and iteration > 0
+                and rate >= AT_ROUNDING
+                and small(size, W, change, ROUNDING, x, h, fp, size.nq, differential, ny)
             ):
                 converged = True
                 break

@@ -30,18 +30,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.linalg import lu_factor, lu_solve, lu_solve_rows
 from ..kernels.newton import ROUNDED, rounding
 from ..kernels.newton_operators import factor_motion, linearize, solve_real, vectors_at
-from ..kernels.signatures import (
-    ACCEPT,
-    ADVANCE,
-    EQUATIONS,
-    FINISH,
-    LINEARIZED,
-    RESIDUAL,
-    TERMS,
-    Fn,
-    call_model,
-    has_function,
-)
+from ..kernels.signatures import ACCEPT, ADVANCE, EQUATIONS, FINISH, LINEARIZED, RESIDUAL, TERMS, Fn, call_model, has_function
 from ..kernels.sizes import TOLERANCES
 from ..kernels.vectors import copy, move_on
 from ..model.call_by_name import refuses_unknown
@@ -58,12 +47,7 @@ STEPS = 1  # ip: how many steps of RATTLE make one; behind the scales in fp stan
 SHARES = {
     2: (),
     4: (0.41449077179437573714,) * 2,  # 1/(4 - 4^(1/3))
-    6: (
-        0.39216144400731413927925056,
-        0.33259913678935943859974864,
-        -0.70624617255763935980996482,
-        0.08221359629355080023149045,
-    ),
+    6: (0.39216144400731413927925056, 0.33259913678935943859974864, -0.70624617255763935980996482, 0.08221359629355080023149045),
 }
 
 

@@ -234,13 +234,7 @@ HEUN = Tableau("Heun", order=2, A=[[0, 0], [1, 0]], b=["1/2", "1/2"], c=[0, 1], 
 
 MIDPOINT = Tableau("Midpoint", order=2, A=_rows("", "1/2"), b=[0, 1], c=[0, "1/2"], dense_order=2)
 
-RK4 = Tableau(
-    "RK4",
-    order=4,
-    A=_rows("", "1/2", "0 1/2", "0 0 1"),
-    b=_row("1/6 1/3 1/3 1/6", 4),
-    c=_row("0 1/2 1/2 1", 4),
-)
+RK4 = Tableau("RK4", order=4, A=_rows("", "1/2", "0 1/2", "0 0 1"), b=_row("1/6 1/3 1/3 1/6", 4), c=_row("0 1/2 1/2 1", 4))
 
 # [bogacki-shampine-1989]. No code of the book: control without memory, bounds as for RK45.
 RK23 = Tableau(

@@ -9,9 +9,7 @@ from .vectors import norm
 
 
 @leaf
-def distances(
-    fns: ints, t: f8, x: vec, data: vec, F: vec, r: vec, found: vec, sizes: Group(None, (i8, i8, i8, i8, i8, i8))
-):
+def distances(fns: ints, t: f8, x: vec, data: vec, F: vec, r: vec, found: vec, sizes: Group(None, (i8, i8, i8, i8, i8, i8))):
     """found = (ρ of G Gᵀ, largest |g_i|/‖G_i‖ over max(1, ‖q‖), largest |(Gv + g_t)_i|/‖G_i‖ over max(1, ‖v‖))."""
     n_constraints, n_position, n_lam, nc, nq, nv = sizes
     call_function(fns, VEL_FACTOR, t, x, 0, x, 0, data, F, 0)

@@ -18,20 +18,7 @@ well and used by nobody.
 
 from __future__ import annotations
 
-from ..native.eight import (
-    add_to,
-    collect,
-    eight,
-    greater,
-    pick,
-    put,
-    root_of,
-    same,
-    size_of,
-    spread,
-    turn,
-    turn_back,
-)
+from ..native.eight import add_to, collect, eight, greater, pick, put, root_of, same, size_of, spread, turn, turn_back
 from ..native.layout import WHOLE, Layout, view_as
 from ..native.marks import call_model_at, inner, leaf, numbers_at, whole_at
 from .elements import BODY, FORCE, NORMS, ROWS, SPEEDS

@@ -39,17 +39,7 @@ from ..errors import NEED_REFINED, NEED_SWITCHES, NEED_TERMS, NOT_FINITE, OK, SI
 from ..native.marks import inner, kernel, leaf
 from ..native.types import i8
 from .saddle import HETEROGENEOUS, dense_saddle, dense_short, kinematic_scales, missed_rows
-from .signatures import (
-    CAREFULLY,
-    EXTRA_RATES,
-    FIELD,
-    REFINED,
-    TERMS,
-    call_careful,
-    call_field,
-    call_model,
-    has_function,
-)
+from .signatures import CAREFULLY, EXTRA_RATES, FIELD, REFINED, TERMS, call_careful, call_field, call_model, has_function
 from .sliding import mean_field, sliding
 from .vectors import all_finite, row_finite
 

@@ -254,7 +254,7 @@ def _mixed(found, value):
 @leaf
 def describe_fronts(
     fronts: i8, contents: CONTENTS, nodes: NODES, touches: TOUCHES, lumps: LUMPS, forms: FORMS, local: ints, place: ints, key: ints
-) -> i8:  # fmt: skip
+) -> i8:
     """Put what a front is made of into an order that depends on its form alone, and give equal forms equal numbers.
 
     Touches of lumps are sorted, too. `local` (one number a node), `place` (a touch) and `key` (an element) are room.

@@ -49,10 +49,7 @@ NEWTON = Layout(
             ("turning", "lumps with coordinates that turn"),
             ("turned", "how many of these each has"),
             ("spun", "velocities that they are made of"),
-            (
-                "turns",
-                "address: of each such lump its first coordinate, its first velocity, its place in the linearized equations",
-            ),
+            ("turns", "address: of each such lump its first coordinate, its first velocity, its place in the linearized equations"),
             ("heads", "address of the fronts, `HEAD` words each"),
             ("fronts", "how many"),
             ("names", "address of the numbers of their variables"),

@@ -274,10 +274,7 @@ def take_product(program, matrix, x, r, sizes):
         at_names, at, plain, by_q, turning = heads[h + 2], heads[h + 3], heads[h + 4], heads[h + 5], heads[h + 6]
         for e in range(at, at + plain + by_q):
             word = entries[e]
-            row, column = (
-                names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))],
-                names[at_names + ((word >> 1) & (WIDEST - 1))],
-            )
+            row, column = (names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))], names[at_names + ((word >> 1) & (WIDEST - 1))])
             part = L[at_l + (word >> (1 + 2 * BITS))] * x[column]
             if e >= at + plain:
                 part = part * over
@@ -288,10 +285,7 @@ def take_product(program, matrix, x, r, sizes):
         at, rows = at + plain + by_q, heads[h + 11]
         for e in range(turning):
             word = entries[at + e]
-            row, column = (
-                names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))],
-                names[at_names + ((word >> 1) & (WIDEST - 1))],
-            )
+            row, column = (names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))], names[at_names + ((word >> 1) & (WIDEST - 1))])
             part = x[column] * 0.0
             for j in range(width):
                 part += N[turns[rows + e] * width + j] * x[column + j]
@@ -311,10 +305,7 @@ def take_coordinates(program, matrix, s, turned, z):
         at = heads[h + 3] + heads[h + 4]
         for e in range(at, at + by_q):
             word = entries[e]
-            row, column = (
-                names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))],
-                names[at_names + ((word >> 1) & (WIDEST - 1))],
-            )
+            row, column = (names[at_names + ((word >> (1 + BITS)) & (WIDEST - 1))], names[at_names + ((word >> 1) & (WIDEST - 1))])
             z[row] -= L[at_l + (word >> (1 + 2 * BITS))] * s[column]
         at, rows = at + by_q, heads[h + 11]
         for e in range(turning):

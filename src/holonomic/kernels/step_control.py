@@ -142,9 +142,7 @@ SHORT = 1e-4  # the first step where hardly anything moves, in times of 1/pace
 
 
 @leaf
-def first_step(
-    x: vec, f: vec, f1: vec, order: i8, W: vec, at: i8, rtol: f8, pace: f8, direction: f8, h_most: f8, n: i8, stage: i8
-):
+def first_step(x: vec, f: vec, f1: vec, order: i8, W: vec, at: i8, rtol: f8, pace: f8, direction: f8, h_most: f8, n: i8, stage: i8):
     """First step size, in two stages: a trial length, then the length from f there ([HNW93] Sec. II.4); in times of 1/pace.
 
     [HNW93] has 0.01 for the 1 in `grown`, in times of 1 s: beside the pace steps are then a third to a sixth of what the error

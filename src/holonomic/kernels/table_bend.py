@@ -1,7 +1,7 @@
 """The field of tables less what a stabilization of invariants takes away: z' - γ F h, of operators that are there.
 
-    F = D (H D)⁻¹   by factors and solutions, of the whole state or level by level
-    F = D           by the second halves of these moves
+F = D (H D)⁻¹   by factors and solutions, of the whole state or level by level
+F = D           by the second halves of these moves
 """
 
 from __future__ import annotations
@@ -73,9 +73,8 @@ def _taken(head, t, x, data, T, at_d, at_F):
         for i in range(head.n_rows):
             T[first + i] -= T[at_F + i]
     return independent and _moved(
-        head.factor_v, head.factor_v_context, head.solve_v, head.solve_v_context, head.plain, t, x, data, T, first, at_F,
-        at_d + nq,
-    )  # fmt: skip
+        head.factor_v, head.factor_v_context, head.solve_v, head.solve_v_context, head.plain, t, x, data, T, first, at_F, at_d + nq
+    )
 
 
 @kernel(OPERATOR)

@@ -257,5 +257,3 @@ def consistent(head, O, T):
         before = change
     copied(T, given, rows, T, g)
     return OK
-
-

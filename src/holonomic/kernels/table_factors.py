@@ -49,11 +49,7 @@ def factored(head, t, over, follows, a, out):
     F[1], F[2], F[3], F[4] = t, 0.0, 0.0, over
     take_linearized(numbers_at(a, 1), F, head.n_linear)
     at = out + 8 * (TELLS + head.n_linear)
-    N, A, P = (
-        numbers_at(at, 1),
-        numbers_at(at + 8 * dim * head.spun, 1),
-        numbers_at(at + 8 * dim * (head.spun + head.turned), 1),
-    )
+    N, A, P = (numbers_at(at, 1), numbers_at(at + 8 * dim * head.spun, 1), numbers_at(at + 8 * dim * (head.spun + head.turned), 1))
     if follows:
         follow(whole_at(head.turns, 1), head.turning, head.turned, head.spun, F, TELLS, over, N, A)
     else:

@@ -10,15 +10,7 @@ from ..errors import NOT_FINITE, OK
 from ..native.eight import exchange
 from ..native.marks import inner, kernel, leaf, leave_room, numbers_at, take_room, whole_at
 from ..native.types import f8, i8
-from .eights import (
-    KIND,
-    evaluate_kinds,
-    given_rows,
-    into_places,
-    out_of_places,
-    rows_of,
-    see,
-)
+from .eights import KIND, evaluate_kinds, given_rows, into_places, out_of_places, rows_of, see
 from .table_evaluation import accelerations
 from .table_products import pulls_of
 

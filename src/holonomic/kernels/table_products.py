@@ -46,9 +46,7 @@ def added_part(head, T):
 @inner
 def solved(head, O, T, at_r):
     """r <- S⁻¹ r"""
-    substitute(
-        whole_at(head.program, 1), whole_at(head.order, 1), head.groups, O, T, at_r, head.at_block, head.at_sides
-    )
+    substitute(whole_at(head.program, 1), whole_at(head.order, 1), head.groups, O, T, at_r, head.at_block, head.at_sides)
 
 
 @leaf
@@ -58,5 +56,3 @@ def small_part(n):
     λ is the smallest one to 1e-16/ε. The least singular values of S, which fall as 1/n² in a chain, have to stay above it.
     """
     return min(1e-10, 1e-4 / (n * n))
-
-

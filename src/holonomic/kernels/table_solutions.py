@@ -41,19 +41,10 @@ def table_newton_solve(context, mode, t, a, b, data, out):
     F, r, found = numbers_at(a, 1), numbers_at(b, 1), numbers_at(out, 1)
     c, times = F[1], int(F[3])
     at = a + 8 * (TELLS + head.n_linear)
-    N, A, P = (
-        numbers_at(at, 1),
-        numbers_at(at + 8 * dim * head.spun, 1),
-        numbers_at(at + 8 * dim * (head.spun + head.turned), 1),
-    )
+    N, A, P = (numbers_at(at, 1), numbers_at(at + 8 * dim * head.spun, 1), numbers_at(at + 8 * dim * (head.spun + head.turned), 1))
     rq, s, st = numbers_at(address, 1), numbers_at(address + 8 * nq, 1), numbers_at(address + 8 * (nq + nv), 1)
     at = address + 8 * (nq + nv + dim)
-    z, x, rest, sizes = (
-        numbers_at(at, 1),
-        numbers_at(at + 8 * n, 1),
-        numbers_at(at + 16 * n, 1),
-        numbers_at(at + 24 * n, 1),
-    )
+    z, x, rest, sizes = (numbers_at(at, 1), numbers_at(at + 8 * n, 1), numbers_at(at + 16 * n, 1), numbers_at(at + 24 * n, 1))
     front = numbers_at(at + 32 * n, 1)
     order_q, order_v, plain, dropped = (
         whole_at(head.order_q, 1),

@@ -1,6 +1,6 @@
 """Coordinates of Newton's matrix of tables: they are eliminated before the fronts, and follow from the solution.
 
-    δq = (c - ∂q̇/∂q)⁻¹ (r_q + Z δv),   which is (r_q + δv)/c where q' = v
+δq = (c - ∂q̇/∂q)⁻¹ (r_q + Z δv),   which is (r_q + δv)/c where q' = v
 """
 
 from __future__ import annotations

@@ -7,15 +7,7 @@ from ..kernels.memory import STEPPING
 from ..kernels.settle import settle
 from ..kernels.signatures import call_advance, call_finish, call_passage, call_pull, call_tangent
 from ..kernels.sizes import TOLERANCES, rounding_in_step
-from ..kernels.step_control import (
-    error_norm,
-    joined_error,
-    largest_errors,
-    predicted_factor,
-    ratio_to_keep,
-    step_factor,
-    stiffness,
-)
+from ..kernels.step_control import error_norm, joined_error, largest_errors, predicted_factor, ratio_to_keep, step_factor, stiffness
 from ..native.marks import inner, leaf, part
 from ..native.types import f8
 
@@ -195,9 +187,7 @@ def refuse(run, h, status):
 def foreseen_factor(run, err, h, factor, safety):
     """h_new / h, no more than this step and the one before predict; this step is remembered."""
     if run.h_before != 0.0:
-        factor = min(
-            factor, max(run.factor_min, predicted_factor(err, run.err_before, h, run.h_before, run.exponent, safety))
-        )
+        factor = min(factor, max(run.factor_min, predicted_factor(err, run.err_before, h, run.h_before, run.exponent, safety)))
     run.h_before = h
     run.err_before = max(err, 1e-2)
     return factor

@@ -12,17 +12,7 @@ from typing import Any, NamedTuple
 from ..errors import DONE, EVENT, MORE, NOT_FINITE, OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN
-from ..kernels.signatures import (
-    EVENT_ARRAYS,
-    EVENT_RATES,
-    EVENTS,
-    LOOP,
-    METHOD,
-    MODEL,
-    Record,
-    call_function,
-    call_model,
-)
+from ..kernels.signatures import EVENT_ARRAYS, EVENT_RATES, EVENTS, LOOP, METHOD, MODEL, Record, call_function, call_model
 from ..kernels.sizes import OFTEN
 from ..kernels.sliding import nothing_watched
 from ..kernels.vectors import write_row
@@ -31,22 +21,7 @@ from ..native.types import Array, Group, cube, f8, i8, int_mat, ints, mat, vec
 from .automatic_looks import GLANCE, LOOKS, hands_over, next_look, turned_stiff
 from .begin import begin
 from .drive import drive
-from .event_search import (
-    AT_START,
-    CAME,
-    DIRECTION,
-    LARGEST,
-    LEAD,
-    LEFT,
-    NEXT,
-    ROUGH,
-    SIGN,
-    START,
-    STEP,
-    STOPS,
-    has_nan,
-    sign_of,
-)
+from .event_search import AT_START, CAME, DIRECTION, LARGEST, LEAD, LEFT, NEXT, ROUGH, SIGN, START, STEP, STOPS, has_nan, sign_of
 from .sides import arm_switches, enter_modes
 
 PLENTY = 1 << 62
@@ -354,9 +329,7 @@ def run_members(span, slots, model, method, loop, events, members, tables, looks
             x[i] = members.x[m, i]
         members.memory[0] = members.beginning[0]
         record = Record(results.t, results.x[m], results.k[m], results.dense, results.save_t)
-        results.status[m] = run_member(
-            m, slots, model, method, run, loop, record, events, tables, looks, halt, log
-        )  # fmt: skip
+        results.status[m] = run_member(m, slots, model, method, run, loop, record, events, tables, looks, halt, log)
         results.reached[m] = run.t
         results.steps[m] = run.accepted + run.rejected
         results.rows[m] = run.rows

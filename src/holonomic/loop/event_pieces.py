@@ -55,9 +55,7 @@ TOLERANCE = 0.1
 # What may be left of that where nothing is evaluated: sin over 1.5 rad. Going back is so sensitive that of functions that
 # are faster than a step one in a thousand passes.
 CLOSELY = 0.03
-NEGLIGIBLE = (
-    1e-6  # of the largest value: below this the curve itself is in doubt, which is not projected where it is checked
-)
+NEGLIGIBLE = 1e-6  # of the largest value: below this the curve itself is in doubt, which is not projected where it is checked
 # Of the largest value so far: rounding. A ball that has come to rest 1000 m up is there to within 1e-13 m, after a fall of 1 m.
 ROUNDING = 1e-9
 FINEST = 1e-3  # of a step: the shortest piece

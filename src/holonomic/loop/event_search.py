@@ -129,7 +129,7 @@ def event_values(slots, model, method, run, theta, loop, events, row):
         run.pulls += 1
         status = state_inside(
             slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, run.event_field != 0, shyness(run)
-        )  # fmt: skip
+        )
         if status != OK:
             return status
         t = run.t + theta * run.h_used

@@ -168,9 +168,7 @@ def motion(K: mat, apart: f8, x: vec, nq: i8, nv: i8):
 
 
 @leaf
-def turning_by_time(
-    fns: ints, t: f8, later: f8, x: vec, y: vec, data: vec, n: i8, size: i8, now: vec, moved: vec, rows: cube
-):
+def turning_by_time(fns: ints, t: f8, later: f8, x: vec, y: vec, data: vec, n: i8, size: i8, now: vec, moved: vec, rows: cube):
     """How fast the first n residuals' gradients, each of length 1, change with time alone, 1/s.
 
     `now` and `moved` have room for the residuals, `rows` for 2 n `size` numbers. The largest change of an entry counts.
@@ -203,17 +201,7 @@ def turning_by_time(
 
 @leaf
 def turning(
-    fns: ints,
-    t: f8,
-    x: vec,
-    y: vec,
-    data: vec,
-    K: mat,
-    row: i8,
-    sizes: Group(None, (i8, i8, i8)),
-    apart: f8,
-    now: vec,
-    later: vec,
+    fns: ints, t: f8, x: vec, y: vec, data: vec, K: mat, row: i8, sizes: Group(None, (i8, i8, i8)), apart: f8, now: vec, later: vec
 ):
     """How fast the rows of G, each of length 1, change along the motion, 1/s: the largest change of an entry.
 

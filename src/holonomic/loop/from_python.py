@@ -8,20 +8,7 @@ from ..errors import OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import RUN, SIZE
 from ..kernels.settle import pull_and_settle
-from ..kernels.signatures import (
-    LOOP,
-    MODEL,
-    Events,
-    Inside,
-    Loop,
-    Method,
-    Model,
-    Passing,
-    Record,
-    Scale,
-    State,
-    call_function,
-)
+from ..kernels.signatures import LOOP, MODEL, Events, Inside, Loop, Method, Model, Passing, Record, Scale, State, call_function
 from ..native.marks import entry
 from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .automatic_looks import look_at_start

@@ -9,9 +9,7 @@ from __future__ import annotations
 from ..native.layout import REAL, Layout, view_as
 from ..native.marks import leaf
 
-DENSE = Layout("Dense", (
-    ("h", REAL, "length of the step; 0: none ends here"),
-))  # fmt: skip
+DENSE = Layout("Dense", (("h", REAL, "length of the step; 0: none ends here"),))
 AT_ROWS = len(DENSE.fields)
 dense_of = view_as(DENSE)
 

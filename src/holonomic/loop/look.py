@@ -145,9 +145,7 @@ def watch(slots, model, method, run, loop, events):
         if theta >= cut or theta >= 1.0:
             write_event(events, run, k, run.t_new, xn, K, last, size)
             continue
-        status = state_inside(
-            slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run)
-        )
+        status = state_inside(slots, model, method, run, theta, run.t, run.h_used, loop.state, loop.inside, True, shyness(run))
         if status != OK:
             run.event_rows = rows
             return status

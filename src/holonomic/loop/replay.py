@@ -124,4 +124,4 @@ def from_trail(slots, model, method, run, loop, kept, steps, wanted, last, out, 
 def along(fns, which, t, x, b, data, first, last, out):
     """Model function `which` at rows first .. last-1: out[row] = f(t[row], x[row], b[row])."""
     for row in range(first, last):
-        call_function(fns, which, t[row], x, row * x.shape[1], b, row * b.shape[1], data, out, row * out.shape[1])  # fmt: skip
+        call_function(fns, which, t[row], x, row * x.shape[1], b, row * b.shape[1], data, out, row * out.shape[1])

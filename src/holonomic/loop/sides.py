@@ -27,20 +27,7 @@ from ..kernels.sliding import (
 from ..native.marks import inner, leaf
 from ..native.types import f8, i8, mat
 from .after_events import event_rates, write_event
-from .event_search import (
-    CHECK,
-    COUNTED,
-    DIRECTION,
-    FIRED,
-    HOLDS_AT_ZERO,
-    LEAD,
-    NEVER,
-    SIGN,
-    START,
-    STOPS,
-    TRIAL,
-    sign_of,
-)
+from .event_search import CHECK, COUNTED, DIRECTION, FIRED, HOLDS_AT_ZERO, LEAD, NEVER, SIGN, START, STOPS, TRIAL, sign_of
 from .lenience import NO_MODE
 
 # How a change is written among the events, behind their numbers: of each switch, whether it is true from here on, 2 more where it

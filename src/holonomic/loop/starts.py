@@ -123,9 +123,7 @@ def position_rows(model, t, room):
 @inner
 def to_position(model, t, tol, room):
     """Move z onto the constraints, nearest to q; return FINE, OFF_POSITION or UNCLEAR."""
-    q, z, free, g, kept, J, qr, b, rows = (
-        room.q, room.z, room.free_q, room.g, room.kept, room.J, room.qr_q, room.b, room.rows
-    )  # fmt: skip
+    q, z, free, g, kept, J, qr, b, rows = (room.q, room.z, room.free_q, room.g, room.kept, room.J, room.qr_q, room.b, room.rows)
     nq = model.size.nq
     n = model.size.n_constraints + model.size.n_invariants
     A = qr[0]

@@ -7,19 +7,7 @@ from typing import Any, NamedTuple
 from ..errors import DONE, MORE, OK
 from ..kernels.evaluate import evaluate
 from ..kernels.memory import PASSING, RUN, SIZE, STEPPING
-from ..kernels.signatures import (
-    EVENT_ARRAYS,
-    METHOD,
-    OUTPUTS,
-    RECORD,
-    Inside,
-    Loop,
-    Model,
-    Passing,
-    Scale,
-    State,
-    call_function,
-)
+from ..kernels.signatures import EVENT_ARRAYS, METHOD, OUTPUTS, RECORD, Inside, Loop, Model, Passing, Scale, State, call_function
 from ..native.marks import entry, inner
 from ..native.types import Array, Group, cube, i8, ints, mat, vec
 from .drive import drive
@@ -109,4 +97,4 @@ def step_batch(span, slots, fns, size, method, batch, inside, scale, passing, ev
                 run.evaluated = 1
             call_function(
                 orders.reads, OUTPUTS, run.t, state.x, 0, state.K, size.nq, model.data, orders.out, m * orders.out.shape[1]
-            )  # fmt: skip
+            )

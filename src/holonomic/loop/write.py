@@ -67,9 +67,7 @@ def write_saved(slots, model, method, run, loop, record):
                 return status
             theta = (wanted - run.t) / run.h_used
             run.pulls += 1
-            status = state_inside(
-                slots, model, method, run, theta, run.t, run.h_used, loop.state, inside, True, shyness(run)
-            )  # fmt: skip
+            status = state_inside(slots, model, method, run, theta, run.t, run.h_used, loop.state, inside, True, shyness(run))
             if status != OK:
                 break
             write_row(record.t, record.x, record.k, run.rows, wanted, inside.x, inside.K, 0, size.nq, size.nx, size.nk)

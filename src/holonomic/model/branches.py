@@ -25,7 +25,6 @@ from .symbolics import is_equal
 WAYS = 64  # through one function
 
 
-
 class Inline(BaseException):
     """A function that cannot be joined by itself: its decisions belong to its caller. No error of the user's."""
 
@@ -82,7 +81,8 @@ def ways(run, inline=None):
             inline()
         raise refusal(
             "returns things of different kinds or lengths, depending on values",
-            "Return numbers or arrays of the same shape on every way.", line=False,
+            "Return numbers or arrays of the same shape on every way.",
+            line=False,
         ) from None
 
 
@@ -299,4 +299,3 @@ def _nan_like(value):
     if isinstance(value, dict):
         return {key: _nan_like(each) for key, each in value.items()}
     return value if as_sx(value) is None else math.nan
-

@@ -181,9 +181,7 @@ def _asked(function, role: str, allowed: tuple[str, ...]) -> tuple[Taken, tuple[
                     "force() asks for 'lam': forces that depend on the multipliers, such as friction, need trace=True. "
                     "With trace=False it can have t, q, v, p, u."
                 )
-            raise BadArgument(
-                f"{role} asks for {parameter.name!r}; it can have {', '.join(allowed)} (chosen by name)."
-            )
+            raise BadArgument(f"{role} asks for {parameter.name!r}; it can have {', '.join(allowed)} (chosen by name).")
     return takes, tuple(names)
 
 

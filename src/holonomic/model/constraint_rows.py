@@ -12,17 +12,7 @@ from functools import cached_property
 from .expressions import Expressions
 from .factors import factor_general
 from .model_base import Bend, Held
-from .symbolics import (
-    SX,
-    densify,
-    diagcat,
-    horzcat,
-    jacobian,
-    jtimes,
-    sparsify,
-    substitute,
-    vertcat,
-)
+from .symbolics import SX, densify, diagcat, horzcat, jacobian, jtimes, sparsify, substitute, vertcat
 from .unrolled_newton import solved_for_w
 
 

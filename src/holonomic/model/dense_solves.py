@@ -6,15 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..kernels.dense_operators import (
-    DENSE,
-    dense_factor,
-    dense_field,
-    dense_inverse,
-    dense_refined,
-    dense_solve,
-    dense_tangent,
-)
+from ..kernels.dense_operators import DENSE, dense_factor, dense_field, dense_inverse, dense_refined, dense_solve, dense_tangent
 from ..kernels.signatures import Fn
 from .derive import Derived
 from .model_base import Variant
@@ -28,9 +20,7 @@ WORTH = 5.0  # times slower that loops may be where compiling takes seconds
 
 # what takes the place of unrolled functions: of the field, and of projections in the metric of the identity
 FIELDS = {Fn.FIELD: dense_field, Fn.REFINED: dense_refined}
-MOVES = {
-    Fn.VEL_FACTOR: dense_factor, Fn.VEL_SOLVE: dense_solve, Fn.VEL_TANGENT: dense_tangent, Fn.VEL_INVERSE: dense_inverse,
-}  # fmt: skip
+MOVES = {Fn.VEL_FACTOR: dense_factor, Fn.VEL_SOLVE: dense_solve, Fn.VEL_TANGENT: dense_tangent, Fn.VEL_INVERSE: dense_inverse}
 
 
 KERNELS = FIELDS | MOVES

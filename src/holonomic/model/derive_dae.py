@@ -15,27 +15,13 @@ from .derive import Derived
 from .expressions import Expressions
 from .factors import factor_general
 from .model_base import Held
-from .symbolics import (
-    SX,
-    densify,
-    diagcat,
-    fmin,
-    jacobian,
-    jtimes,
-    norm_2,
-    norm_fro,
-    sparsify,
-    substitute,
-    vec,
-    vertcat,
-)
+from .symbolics import SX, densify, diagcat, fmin, jacobian, jtimes, norm_2, norm_fro, sparsify, substitute, vec, vertcat
 from .unrolled_newton import at, depends, solve_multipliers
 
 
 def derive(
-    expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None,
-    kept: tuple[int, ...] | None = None,
-) -> Derived:  # fmt: skip
+    expressions: Expressions, rows: tuple[int, ...] | None = None, held: Held | None = None, kept: tuple[int, ...] | None = None
+) -> Derived:
     """Return what follows from traced expressions, of whatever kind they are."""
     return DerivedDae(expressions, rows) if expressions.order else Derived(expressions, rows, held, kept)
 
@@ -153,9 +139,7 @@ class DerivedDae(Derived):
     def direction(self, D: str) -> SX:
         """One block of columns per level: B, or Gᵀ."""
         if self.e.invariants.numel() or D == "mass":
-            raise IncompatibleMethods(
-                f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".'
-            )
+            raise IncompatibleMethods(f'D="{D}" does not say how to move a Dae with its invariants. Use D="orthogonal".')
         block = self.e.B if D == "B" else self._G.T
         return diagcat(*[block] * self.e.order)
 
@@ -164,7 +148,6 @@ def with_multipliers_solved(e: Expressions) -> Expressions:
     """Put the solution for y in its place in outputs and events."""
     y = DerivedDae(e).multipliers()
     named = {
-        kind: {name: substitute(value, e.lam, y) for name, value in getattr(e, kind).items()}
-        for kind in ("outputs", "events")
+        kind: {name: substitute(value, e.lam, y) for name, value in getattr(e, kind).items()} for kind in ("outputs", "events")
     }
     return replace(e, lam=SX(0, 1), y=e.lam, **named)

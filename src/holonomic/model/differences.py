@@ -134,7 +134,5 @@ def _second(f, s):
 
 def _change(derivative, lines, s) -> float:
     """Largest change of a derivative when its step is halved; infinite where it is not finite."""
-    change = max(
-        float(np.max(np.abs(derivative(line, s) - derivative(line, 0.5 * s)), initial=0.0)) for line in lines
-    )
+    change = max(float(np.max(np.abs(derivative(line, s) - derivative(line, 0.5 * s)), initial=0.0)) for line in lines)
     return change if np.isfinite(change) else np.inf

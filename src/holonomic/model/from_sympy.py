@@ -48,9 +48,7 @@ def system_from_sympy(cls, method, params=None, inputs=None, constraint=None, **
     missing = [symbol for symbol in used if symbol not in known and not _is_elementary(symbol)]
     if missing:
         listed = ", ".join(sorted(map(str, missing)))
-        raise BadArgument(
-            f"from_sympy: no value for {listed}. Give params={{symbol: value}}, or inputs= for functions of t."
-        )
+        raise BadArgument(f"from_sympy: no value for {listed}. Give params={{symbol: value}}, or inputs= for functions of t.")
     plain |= {symbol: sympy.Symbol(f"_u{i}") for i, symbol in enumerate(driven)}
     arguments = (*(plain[symbol] for symbol in (*q, *u)), t, *names, *(plain[symbol] for symbol in driven))
     keys, sources = tuple(names.values()), tuple(driven.values())

@@ -59,9 +59,7 @@ def taken(function, role: str, known) -> Taken:
             f"{role}: {_name(function)}{own} does not say which arguments it takes. Name them, or, where it stands for "
             "another function, write @functools.wraps(that_function) above it."
         )
-    renamed = len(inside) == len(outside) and any(
-        one.name not in known and one.default is one.empty for one in outside
-    )
+    renamed = len(inside) == len(outside) and any(one.name not in known and one.default is one.empty for one in outside)
     if same or not (kinds & set(MANY) or renamed):
         return _with_state(Taken(tuple(one for one in outside if one.name not in bound)), known)
     free = tuple(one for one in inside if one.name not in bound)

@@ -25,10 +25,7 @@ from .statement import labelled, row_names
 from .system import Ode
 
 # where the value of each name comes from, in the scope of a caller
-SOURCES = {
-    "t": "t", "q": "q", "y": "q", "v": "v", "a": "a", "lam": "lam",
-    "p": "params(data)", "u": "inputs(t, data)",
-}  # fmt: skip
+SOURCES = {"t": "t", "q": "q", "y": "q", "v": "v", "a": "a", "lam": "lam", "p": "params(data)", "u": "inputs(t, data)"}
 
 
 class FunctionsOnNumbers:

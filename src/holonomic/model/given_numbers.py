@@ -146,9 +146,7 @@ def refuse_no_numbers(value, role: str) -> None:
     except (TypeError, ValueError) as problem:  # also of rows of different lengths
         if isinstance(problem, WrongShape):
             raise
-        raise WrongShape(
-            f"{role} returned {reprlib.repr(value)}. Return real numbers, alone, in a list or in an array."
-        ) from None
+        raise WrongShape(f"{role} returned {reprlib.repr(value)}. Return real numbers, alone, in a list or in an array.") from None
 
 
 def refuse_truth(value, role: str) -> None:
@@ -211,6 +209,4 @@ def asymmetry(M: np.ndarray, where: str) -> str | None:
     if not np.max(gap, initial=0.0) > SYMMETRIC * np.max(np.abs(M), initial=1e-300):
         return None
     i, j = np.unravel_index(np.argmax(gap), gap.shape)
-    return (
-        f"the mass matrix is not symmetric: M[{i},{j}] = {M[i, j]:.6g}, M[{j},{i}] = {M[j, i]:.6g} at {where}. Correct mass()."
-    )
+    return f"the mass matrix is not symmetric: M[{i},{j}] = {M[i, j]:.6g}, M[{j},{i}] = {M[j, i]:.6g} at {where}. Correct mass()."

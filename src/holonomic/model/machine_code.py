@@ -108,4 +108,3 @@ def assembly(tapes: dict[str, Tape]) -> str:
     for function, tape in tapes.items():
         llvm_function(module, tape, function)
     return machine.emit_assembly(llvm.parse_assembly(str(module)))
-

@@ -71,9 +71,7 @@ def _collect(value):
     try:
         array = as_array(_symbols(value))
     except ValueError as error:
-        raise UntraceableFunction(
-            f"{SUBJECT.get()} returned rows of different lengths. Join them with np.concatenate."
-        ) from error
+        raise UntraceableFunction(f"{SUBJECT.get()} returned rows of different lengths. Join them with np.concatenate.") from error
     if array.ndim > 2:
         raise WrongShape(f"{SUBJECT.get()} returned an array of {array.ndim} axes. Return at most two.")
     places, entries = [], []

@@ -162,9 +162,7 @@ class ModelBase:
     def note_held(self, held: Held) -> None:
         """Remember that the mass matrix is singular, with these parameters or with others before."""
         before = self.held or held
-        self.held = Held(
-            tuple(sorted({*before.coordinates, *held.coordinates})), all_rows=before.all_rows or held.all_rows
-        )
+        self.held = Held(tuple(sorted({*before.coordinates, *held.coordinates})), all_rows=before.all_rows or held.all_rows)
 
     def redundancy_of(self, data: np.ndarray) -> Any:
         """What was found of redundant rows with the parameters in data, or None."""

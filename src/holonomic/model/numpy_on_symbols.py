@@ -291,9 +291,7 @@ def _extreme(own, choose):
     return called
 
 
-BUILTINS = vars(builtins) | {
-    "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum), "float": FLOAT,
-}  # fmt: skip
+BUILTINS = vars(builtins) | {"max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum), "float": FLOAT}
 
 
 # who stands for whom
@@ -363,4 +361,3 @@ def _standing_in(thing):
     if thing is np.r_ or thing is np.c_:
         return _Joined(thing)
     return thing
-

@@ -22,9 +22,7 @@ def slopes_of(name: str, of_two: bool) -> tuple[Tape, ...]:
     from .symbolics import SX, slopes
 
     given, nothing = SX.sym("operand", 1 + of_two), SX.sym("none", 0)
-    return tuple(
-        record(nothing, given, nothing, nothing, slope) if slope.nnz() else Tape((), ()) for slope in slopes(name, given)
-    )
+    return tuple(record(nothing, given, nothing, nothing, slope) if slope.nnz() else Tape((), ()) for slope in slopes(name, given))
 
 
 class SweptTape:

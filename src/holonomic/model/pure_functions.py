@@ -65,7 +65,7 @@ _PURE_NAMES = {
     np.linalg: """cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm matrix_power
         matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals tensordot tensorinv tensorsolve
         trace vecdot vector_norm""",
-}  # fmt: skip
+}
 _NUMPY_FUNCTION = type(np.linalg.norm)  # what NumPy makes of most of its functions
 _NUMPY = Path(np.__file__).parent
 

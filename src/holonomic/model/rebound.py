@@ -33,9 +33,9 @@ from .symbol import Symbol
 from .symbol_array import SymbolArray
 
 # Their code is run as it is: it knows nothing of symbols, or (ours) all about them.
-LIBRARIES = frozenset({
-    "numpy", "scipy", "holonomic", "numba", "llvmlite", "sympy", "mpmath", "pandas", "matplotlib", "_pytest", "pytest",
-})  # fmt: skip
+LIBRARIES = frozenset(
+    {"numpy", "scipy", "holonomic", "numba", "llvmlite", "sympy", "mpmath", "pandas", "matplotlib", "_pytest", "pytest"}
+)
 # Objects of libraries that are changed in use: tables, and random numbers.
 CHANGING = ("pandas", "numpy.random")
 PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range, np.dtype, Symbol, SymbolArray)
@@ -50,6 +50,7 @@ def is_library(name: str | None) -> bool:
     """Tell whether the code of a module is run as it is."""
     root = (name or "").partition(".")[0]
     return root in LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
+
 
 ANNOTATE = ("__annotate__", "__annotate_func__")
 
@@ -217,10 +218,7 @@ class Rebound:
         code = function.__code__
         memory = keeps_memory(code)
         if memory is not None:
-            raise refusal(
-                f"sets {memory} in {function.__name__}(), so that its value depends on earlier calls",
-                ADVICE, line=False,
-            )
+            raise refusal(f"sets {memory} in {function.__name__}(), so that its value depends on earlier calls", ADVICE, line=False)
         made = types.FunctionType(code, self._names(function, code), function.__name__, None, self._closure(function))
         made.__defaults__ = self(function.__defaults__)
         made.__kwdefaults__ = self(function.__kwdefaults__)

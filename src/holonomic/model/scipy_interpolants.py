@@ -37,9 +37,7 @@ class PolynomialStandIn(StandIn):
         if not has_symbols(x):
             return self.thing(x, nu, extrapolate)
         shown = self.thing.derivative(nu) if nu else self.thing
-        return _on_breaks(
-            x, shown.x, shown.c, self.thing.extrapolate if extrapolate is None else extrapolate, shown.axis
-        )
+        return _on_breaks(x, shown.x, shown.c, self.thing.extrapolate if extrapolate is None else extrapolate, shown.axis)
 
 
 class BSplineStandIn(StandIn):
@@ -50,9 +48,7 @@ class BSplineStandIn(StandIn):
             return self.thing(x, nu, extrapolate)
         shown = self.thing.derivative(nu) if nu else self.thing
         breaks, coefficients = _spline_pieces(shown.t, shown.c, shown.k)
-        return _on_breaks(
-            x, breaks, coefficients, self.thing.extrapolate if extrapolate is None else extrapolate, shown.axis
-        )
+        return _on_breaks(x, breaks, coefficients, self.thing.extrapolate if extrapolate is None else extrapolate, shown.axis)
 
 
 class SmoothingStandIn(StandIn):
@@ -67,9 +63,9 @@ class SmoothingStandIn(StandIn):
         coefficients = np.array([row / factorial(j) for j, row in enumerate(powers)])[::-1]
         outside = self.thing.ext if ext is None else ext
         modes = {0: 0, "extrapolate": 0, 1: 1, "zeros": 1, 2: 2, "raise": 2, 3: 3, "const": 3}
-        left, right = {
-            0: (None, None), 1: (0.0, 0.0), 2: (np.nan, np.nan), 3: (float(shown(breaks[0])), float(shown(breaks[-1]))),
-        }[modes[outside]]  # fmt: skip
+        left, right = {0: (None, None), 1: (0.0, 0.0), 2: (np.nan, np.nan), 3: (float(shown(breaks[0])), float(shown(breaks[-1])))}[
+            modes[outside]
+        ]
         return each(x, Pieces(breaks, coefficients, left=left, right=right).at)
 
 
@@ -98,9 +94,7 @@ class Interp1dStandIn(StandIn):
         else:
             sides[-1] = values(f.x[[0, -1]])
             given = np.nan if f.bounds_error else f.fill_value
-            left, right = (
-                np.broadcast_to(end, trailing) for end in (given if isinstance(given, tuple) else (given, given))
-            )
+            left, right = (np.broadcast_to(end, trailing) for end in (given if isinstance(given, tuple) else (given, given)))
         coefficients = np.concatenate([sides[:, :1], coefficients, sides[:, 1:]], axis=1)
         breaks = np.concatenate([[f.x[0] - span], breaks, [f.x[-1] + span]])
         # at a jump, the piece on whose side the value is

@@ -19,9 +19,7 @@ DOUBLE, WORD = ir.DoubleType(), ir.IntType(64)
 FUSED = ("contract",)  # in the polynomials; the reduction is exact only as it stands
 LARGEST = 1e5  # n < 2^17: its products with 33 bits are exact
 WIDTHS = (8, 4, 2, 1)
-TO_INTEGER = (
-    6755399441055744.0  # 1.5 · 2^52: what is added to it is rounded to an integer, whose bits are the lowest ones
-)
+TO_INTEGER = 6755399441055744.0  # 1.5 · 2^52: what is added to it is rounded to an integer, whose bits are the lowest ones
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 HALF_PI = tuple(map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69")))
 SINE = (
@@ -232,7 +230,6 @@ def _by_library(module: ir.Module, builder: ir.IRBuilder, kind, x, width: int):
     for k in range(width):
         one = builder.extract_element(x, _lane(k))
         parts = [
-            builder.insert_element(part, builder.call(f, [one]), _lane(k))
-            for part, f in zip(parts, (sine, cosine), strict=True)
+            builder.insert_element(part, builder.call(f, [one]), _lane(k)) for part, f in zip(parts, (sine, cosine), strict=True)
         ]
     return _both(builder, kind, *parts)

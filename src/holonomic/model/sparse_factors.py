@@ -7,13 +7,7 @@ import heapq
 import numpy as np
 
 from ..kernels.signatures import Fn
-from ..kernels.sparse_elimination import (
-    SPARSE,
-    factor_by_lists,
-    factor_complex_by_lists,
-    solve_by_lists,
-    solve_complex_by_lists,
-)
+from ..kernels.sparse_elimination import SPARSE, factor_by_lists, factor_complex_by_lists, solve_by_lists, solve_complex_by_lists
 from .function_sets import CompiledFunctions
 from .newton_factors import UNROLLED, Order, is_long, pattern_of
 from .tape import Tape

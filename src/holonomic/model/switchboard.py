@@ -34,19 +34,7 @@ from dataclasses import dataclass, field, replace
 from ..kernels.sliding import ASIDE, ASLEEP, OF_EQUALITY, OF_PARTS, TRUE_AT_ZERO
 from .refusals import SUBJECT, short, user_place
 from .symbol import COMPARISONS, LOGIC, SWITCHED, Condition, Symbol, as_sx, negated
-from .symbolics import (
-    SX,
-    binary,
-    depends_on,
-    if_else,
-    is_equal,
-    operations,
-    substitute,
-    symvar,
-    unary,
-    vertcat,
-    vertsplit,
-)  # fmt: skip
+from .symbolics import SX, binary, depends_on, if_else, is_equal, operations, substitute, symvar, unary, vertcat, vertsplit
 
 _ORDERED = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _JOINED = {sign: build for sign, build in LOGIC.values()}

@@ -99,9 +99,9 @@ class Symbol:
         return refusal(
             f"{what} {short(str(self.sx))}",
             "Its value jumps, and between the jumps its derivative is zero. Leave it out, or use np.floor where steps are meant."
-            if name == "np.round" else
-            "Its value jumps, and an array of integers cuts what is put into it. Leave out int, make the array of floats, or use "
-            "np.floor where steps are meant.",
+            if name == "np.round"
+            else "Its value jumps, and an array of integers cuts what is put into it. Leave out int, make the array of floats, "
+            "or use np.floor where steps are meant.",
         )
 
     def __index__(self):
@@ -116,8 +116,7 @@ class Symbol:
         if self.sx.is_constant():
             return hash(float(self.sx))
         raise refusal(
-            f"looks the symbol {short(str(self.sx))} up in a mapping or a set",
-            "Use if, np.where or np.select to choose by value.",
+            f"looks the symbol {short(str(self.sx))} up in a mapping or a set", "Use if, np.where or np.select to choose by value."
         )
 
     def __bool__(self):
@@ -171,7 +170,6 @@ class Condition(Symbol):
 
     def __invert__(self):
         return negated(self)
-
 
 
 class WholeNumber(Symbol):
@@ -387,8 +385,7 @@ def _complete_symbol():
     of_one = {"neg": _neg, "abs": _absolute, "floor": _floor, "ceil": _ceil, "trunc": UNARY["trunc"]}
     for name, build in of_one.items():
         setattr(Symbol, f"__{name}__", lambda self, build=build: Symbol(build(self.sx)))
-    of_two = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder,
-              "floordiv": _floor_divide}  # fmt: skip
+    of_two = {"add": _add, "sub": _sub, "mul": _mul, "truediv": _div, "pow": _power, "mod": _remainder, "floordiv": _floor_divide}
     for name, build in of_two.items():
         method, reflected = _methods(build)
         setattr(Symbol, f"__{name}__", method)

@@ -230,9 +230,7 @@ def _apply_ufunc(ufunc, method, inputs, kwargs):
     if loop is None and all(set(types) <= set("O->") for types in ufunc.types):
         loop = ufunc  # made by np.frompyfunc or np.vectorize
     if loop is None:
-        raise refusal(
-            f"uses np.{ufunc.__name__} on symbols", "It has no derivative here; use arithmetic or np.where."
-        )
+        raise refusal(f"uses np.{ufunc.__name__} on symbols", "It has no derivative here; use arithmetic or np.where.")
     out = kwargs.pop("out", None)
     for name in ("dtype", "casting", "subok", "order"):
         kwargs.pop(name, None)
@@ -300,6 +298,7 @@ _FUNCTIONS = {}
 
 def implements(*functions):
     """Let symbols answer these functions of NumPy with the decorated one."""
+
     def register(implementation):
         _FUNCTIONS.update(dict.fromkeys(functions, implementation))
         return implementation

@@ -84,8 +84,7 @@ def _choose(condition, a, b):
 
 def _make_loops():
     """The object loop for each ufunc: NumPy's own where it only does arithmetic on the entries."""
-    own = ("add", "subtract", "multiply", "negative", "positive", "conjugate", "matmul", "vecdot", "matvec",
-           "vecmat")  # fmt: skip
+    own = ("add", "subtract", "multiply", "negative", "positive", "conjugate", "matmul", "vecdot", "matvec", "vecmat")
     loops = {getattr(np, name): getattr(np, name) for name in own if hasattr(np, name)}
     loops |= {getattr(np, name): _elementwise(name, 1, build) for name, build in UNARY.items()}
     loops |= {getattr(np, name): _elementwise(name, 2, build) for name, build in BINARY.items()}

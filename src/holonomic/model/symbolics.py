@@ -21,19 +21,7 @@ from collections.abc import Callable
 
 from ..graph import nodes
 from ..graph.derivatives import jacobian, jacobian_sparsity, jtimes, slopes
-from ..graph.joining import (
-    densify,
-    diag,
-    diagcat,
-    horzcat,
-    mirrored,
-    ones_like,
-    reshape,
-    sparsify,
-    vec,
-    vertcat,
-    vertsplit,
-)
+from ..graph.joining import densify, diag, diagcat, horzcat, mirrored, ones_like, reshape, sparsify, vec, vertcat, vertsplit
 from ..graph.matrix import SX, each_entry, entrywise
 from ..graph.sparsity import Sparsity
 from ..graph.traversal import (
@@ -48,20 +36,7 @@ from ..graph.traversal import (
     symvar,
     with_numbers_replaced,
 )
-from ..graph.unrolled_solves import (
-    det,
-    dot,
-    inv,
-    ldl,
-    ldl_solve,
-    norm_2,
-    norm_fro,
-    norm_inf,
-    qr,
-    row_sums,
-    solve,
-    sprank,
-)
+from ..graph.unrolled_solves import det, dot, inv, ldl, ldl_solve, norm_2, norm_fro, norm_inf, qr, row_sums, solve, sprank
 
 __all__ = [
     "SX", "Sparsity", "binary", "call", "calls_in", "count", "densify", "depends_on", "det", "diag", "diagcat", "dot",

@@ -167,13 +167,11 @@ class System:
                     asked = wanted(function, f"{name} {label!r}", known)
                     if name == "constraint" and not set(asked) & {"t", "q", *known[len(BASIC) :]}:
                         raise BadArgument(
-                            f"constraint {label!r} depends on nothing: it names neither q nor t. "
-                            "Write it as a function of q."
+                            f"constraint {label!r} depends on nothing: it names neither q nor t. Write it as a function of q."
                         )
                 else:
                     raise BadArgument(
-                        f"{name} {label!r} is the constant {function!r}: it depends on nothing. "
-                        "Write it as a function of q."
+                        f"{name} {label!r} is the constant {function!r}: it depends on nothing. Write it as a function of q."
                     )
         for label, function in (self.outputs or {}).items():
             if callable(function):

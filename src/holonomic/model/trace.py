@@ -93,9 +93,7 @@ def trace(
     def rows(name: str, singular: str) -> SX:
         found = []
         for label, function in labelled(getattr(system, name), singular).items():
-            value = stage.run(
-                function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, stage.seen(name)
-            )
+            value = stage.run(function, f"{singular} {label!r}" if label != singular else f"{singular}()", None, stage.seen(name))
             role = role_of(label, singular)
             refuse_truth(call(function, role, stage.seen(name), stage.points[0]), role)
             if name == "nonholonomic" and not depends_on(value, stage.v_sx):
@@ -127,9 +125,7 @@ def trace(
         parts["constraint"] = rows("constraint", "constraint")
         nonholonomic = rows("nonholonomic", "nonholonomic")
         parts["nonholonomic"] = nonholonomic if nonholonomic.numel() else None
-        if nonholonomic.numel() and jacobian(
-            jacobian(nonholonomic, stage.v_sx), stage.v_sx
-        ).nnz():
+        if nonholonomic.numel() and jacobian(jacobian(nonholonomic, stage.v_sx), stage.v_sx).nnz():
             raise BadArgument("nonholonomic constraints must be linear in v: Â(t, q) v + b(t, q).")
         n_lam = parts["constraint"].numel() + nonholonomic.numel()
         if system.kinematics is not None:
@@ -162,8 +158,14 @@ def trace(
     if isinstance(system, Dae) and asks_for_y(system):
         root = SX.sym("root", stage.lam_sx.numel() + 1)
     data = vertcat(
-        stage.p_sx, numbers_sx, stage.u_sx, start_sx, SX(0, 1) if root is None else root, switches.modes,
-        SX.sym("alike", len(switches)), SX.sym("gain", N_GAINS),
+        stage.p_sx,
+        numbers_sx,
+        stage.u_sx,
+        start_sx,
+        SX(0, 1) if root is None else root,
+        switches.modes,
+        SX.sym("alike", len(switches)),
+        SX.sym("gain", N_GAINS),
     )
     lam = SX(0, 1) if stage.lam_sx is None else stage.lam_sx
     expressions = Expressions(

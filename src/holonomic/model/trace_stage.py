@@ -232,9 +232,7 @@ class TraceStage:
                     own = call(function, role, allowed, _fresh(point))
                 except Exception as problem:
                     if index == 0:
-                        raise UntraceableFunction(
-                            f"{role} fails on numbers: {type(problem).__name__}: {problem}"
-                        ) from problem
+                        raise UntraceableFunction(f"{role} fails on numbers: {type(problem).__name__}: {problem}") from problem
                     continue  # a point outside the function's domain proves nothing
             refuse_no_numbers(own, role)
             own = np.asarray(own, dtype=float)

@@ -102,9 +102,7 @@ def at(expression: SX, lam: SX, values: SX) -> SX:
     return substitute(expression, lam, values)
 
 
-def solve_multipliers(
-    residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0, size: SX | float = 1.0
-) -> tuple[SX, SX]:
+def solve_multipliers(residual: SX, lam: SX, start: SX, plain: SX, sign: SX | float = 1.0, size: SX | float = 1.0) -> tuple[SX, SX]:
     """Return λ with residual(λ) = 0, and ρ.
 
     Parameters

@@ -79,16 +79,12 @@ class JointView(PartView):
         r = self._record
         k = r.resolver.body_number(frame)
         force, torque = self._wrench[0]
-        return SimpleNamespace(
-            force=r.out(r.kit.into_frame(r.q, k, force)), torque=r.out(r.kit.spin_into_frame(r.q, k, torque))
-        )
+        return SimpleNamespace(force=r.out(r.kit.into_frame(r.q, k, force)), torque=r.out(r.kit.spin_into_frame(r.q, k, torque)))
 
     def _impulses(self):
         r = self._record
         if not r.caught:
-            raise AttributeError(
-                f'the {self._title()} has no impulse: that comes with a run that begins with initial="impact".'
-            )
+            raise AttributeError(f'the {self._title()} has no impulse: that comes with a run that begins with initial="impact".')
         return self._wrench_of(r.generalized_impulse, r.impact.q, r.p_at_impact)
 
     @property

@@ -427,9 +427,7 @@ class Collector:
         def rate(t, q, v, p, u):
             return Remaker(known, local, p).make(whole)(t, q, v, p, u)
 
-        return self._kind(
-            STATE, list(local), values, user=reader.functions, states=states, rate=seen(rate, layout_of(states))
-        )
+        return self._kind(STATE, list(local), values, user=reader.functions, states=states, rate=seen(rate, layout_of(states)))
 
     def _add_rows(self, part, first: int) -> None:
         reader = self.readers[part.name]
@@ -525,7 +523,7 @@ class Collector:
 
     def _kind(
         self, what: int, bodies, values, *, user=(), mass=None, energy: bool = False, states=(), rate=None, **parts: Any
-    ) -> Kind:  # fmt: skip
+    ) -> Kind:
         """Trace a kind from the first of its elements; `rate` is that of the first of the states that it sees."""
         kit, n = self.kit, len(bodies)
         params = {f"{SLOT}{i}": value for i, value in enumerate(values)}

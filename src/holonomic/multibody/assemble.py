@@ -184,9 +184,7 @@ class Kinematics:
 
     def residual(self, t, q, parts=None):
         """Rows at position level."""
-        found = [
-            self.value(part, t, q) for part in (self.parts if parts is None else parts) if part.level == "position"
-        ]
+        found = [self.value(part, t, q) for part in (self.parts if parts is None else parts) if part.level == "position"]
         return np.concatenate(found) if found else np.zeros(0)
 
     def rows_and_jacobian(self, q, parts):
@@ -195,10 +193,7 @@ class Kinematics:
 
     def gaps(self, t, q) -> dict[str, float]:
         """How far each joint is open."""
-        return {
-            part.name: float(np.linalg.norm(self.value(part, t, q)))
-            for part in self.parts if part.level == "position"
-        }  # fmt: skip
+        return {part.name: float(np.linalg.norm(self.value(part, t, q))) for part in self.parts if part.level == "position"}
 
 
 def numbers_by_name(m) -> Names:

@@ -129,9 +129,7 @@ def _checked_shapes(name, dimension, shapes, mass):
     without = [shape for shape in shapes if shape.mass is None]
     if mass is None:
         if without:
-            raise BadArgument(
-                f"body {name!r}: its {without[0].kind} has no mass. Write {without[0].kind}(..., mass=1.0)."
-            )
+            raise BadArgument(f"body {name!r}: its {without[0].kind} has no mass. Write {without[0].kind}(..., mass=1.0).")
         return tuple(shapes)
     mass = _mass(name, mass)
     if len(shapes) > 1 or not without:
@@ -206,9 +204,7 @@ def _offset(d):
 def _mass(name, mass) -> float:
     given = number(f"mass of body {name!r}", mass)
     if not given > 0.0:
-        raise BadArgument(
-            f"body {name!r} has mass {given:g} kg; it must be positive. A massless link is a distance joint."
-        )
+        raise BadArgument(f"body {name!r} has mass {given:g} kg; it must be positive. A massless link is a distance joint.")
     return given
 
 
@@ -240,9 +236,7 @@ def check_inertia(name, inertia) -> None:
         raise BadArgument(f"body {name!r}: its inertia is not symmetric.")
     principal = np.linalg.eigvalsh((inertia + inertia.T) / 2)
     if not principal[0] > 0.0:
-        raise BadArgument(
-            f"body {name!r}: its inertia has the principal value {principal[0]:.3g}; all must be positive."
-        )
+        raise BadArgument(f"body {name!r}: its inertia has the principal value {principal[0]:.3g}; all must be positive.")
     if principal[2] > (principal[0] + principal[1]) * (1 + 1e-9):
         raise BadArgument(
             f"body {name!r}: principal inertias {principal[0]:.4g}, {principal[1]:.4g}, {principal[2]:.4g} kg m² are "

@@ -39,9 +39,7 @@ def describe(resolver, p) -> dict[str, Any]:
         if force.kind in LINES and force.on is None and len(force.marks) == 2:
             at = [local.point(mark) for mark in force.marks]
             links.append({"name": force.name, "kind": force.kind, "bodies": [m[0] for m in force.marks], "at": at})
-    points = [
-        {"name": point.name, "body": point.mark[0], "at": local.point(point.mark)} for point in resolver.points.values()
-    ]
+    points = [{"name": point.name, "body": point.mark[0], "at": local.point(point.mark)} for point in resolver.points.values()]
     shapes = resolver.drawing()
     bodies, held_at = [], _places((*joints, *links))
     for k, (name, body) in enumerate(resolver.bodies.items()):

@@ -32,9 +32,7 @@ class DriveMethods:
         given = {"angle": angle, "position": position, "speed": speed, "path": path}
         chosen = [key for key, value in given.items() if value is not None]
         if len(chosen) != 1:
-            raise BadArgument(
-                f"a drive needs one of angle=, position=, speed= and path=, got {', '.join(chosen) or 'none'}."
-            )
+            raise BadArgument(f"a drive needs one of angle=, position=, speed= and path=, got {', '.join(chosen) or 'none'}.")
         if path is not None:
             return self._drive_path(of, path)
         kind = chosen[0]

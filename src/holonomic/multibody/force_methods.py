@@ -106,8 +106,7 @@ class ForceMethods(JointForceMethods):
         dampers = np.full(n, dampers[0]) if len(dampers) == 1 else dampers
         if len(springs) != n or len(dampers) not in (0, n):
             raise BadArgument(
-                f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and "
-                f"{np.size(damping)}."
+                f"bushing {name!r} needs {n} stiffnesses (and one or {n} dampings), got {len(springs)} and {np.size(damping)}."
             )
         keys = self._places(name, at)
         usual = (1.0, 0.0, 0.0)[: self.dimension]
@@ -190,17 +189,13 @@ class ForceMethods(JointForceMethods):
         mark = self._force_mark(name, body, centre)
         surface = self.params.add_point(f"{name}.surface", self._drawn(point, name))
         direction = self.params.add_point(f"{name}.normal", self._unit(normal, name))
-        numbers = {"radius": radius, "stiffness": stiffness, "damping": damping, "friction": friction,
-                   "smoothing": smoothing}  # fmt: skip
+        numbers = {"radius": radius, "stiffness": stiffness, "damping": damping, "friction": friction, "smoothing": smoothing}
         above = ("radius", "stiffness", "smoothing")
         keys = [
-            self.params.add(f"{name}.{key}", value, positive if key in above else not_negative)
-            for key, value in numbers.items()
+            self.params.add(f"{name}.{key}", value, positive if key in above else not_negative) for key, value in numbers.items()
         ]
         kit, power = self.kit, number(f"the exponent of {name!r}", exponent)
-        act = fo.contact(
-            kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), power, kit.NO_TORQUE
-        )
+        act = fo.contact(kit.place, kit.motion, kit.spin_arm, mark, surface, direction, tuple(keys), power, kit.NO_TORQUE)
         return self._enter(Force(name, "contact", act, (mark,)))
 
     # how a force is made
@@ -228,11 +223,7 @@ class ForceMethods(JointForceMethods):
             raise BadArgument(f"{name!r} acts on the ground, which does not move. Name a body.")
         if at is None:
             return self._mark(body, body.origin)
-        keys = (
-            self._point(at).mark[1]
-            if isinstance(at, Point | str)
-            else self.params.add_point(name, self._drawn(at, name))
-        )
+        keys = self._point(at).mark[1] if isinstance(at, Point | str) else self.params.add_point(name, self._drawn(at, name))
         return self._mark(body, keys)
 
     def _named(self, function, role: str, n: int | None = None):

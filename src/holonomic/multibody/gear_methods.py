@@ -60,8 +60,7 @@ class GearMethods:
         apart = float(np.linalg.norm(line))
         if abs(apart - abs(r1 + r2)) > 0.01 * apart:
             raise BadArgument(
-                f"gear {name!r}: the centres are {apart:.4g} m apart, but the pitch circles touch at "
-                f"{abs(r1 + r2):.4g} m."
+                f"gear {name!r}: the centres are {apart:.4g} m apart, but the pitch circles touch at {abs(r1 + r2):.4g} m."
             )
         offset = (r1 * angles[0] + r2 * angles[1]) / (r1 + r2) - np.arctan2(line[1], line[0])
         return self._join("gear", name, first, second, ends, joints.gear, numbers={"radius": r1, "other": r2},
@@ -101,9 +100,7 @@ class GearMethods:
             raise BadArgument(f"gear {name!r}: radii= is a pair (r1, r2), got {radii!r}.")
         r1, r2 = (number(f"a radius of gear {name!r}", radius) for radius in radii)
         if r1 <= 0.0 or r2 == 0.0 or r1 + r2 == 0.0:
-            raise BadArgument(
-                f"gear {name!r}: radii {radii} must be positive, the second negative for an internal gear."
-            )
+            raise BadArgument(f"gear {name!r}: radii {radii} must be positive, the second negative for an internal gear.")
         return r1, r2
 
     def rack_and_pinion(self, name: str, rack, pinion, *, at, axis, radius: float) -> Joint:
@@ -173,9 +170,7 @@ class GearMethods:
                 f"{'' if axis is None else f', which at this tilt means {radius * tilt:.4g} m'}. Draw them touching."
             )
         height, slip = (
-            (joints3d.sphere_height, joints3d.sphere_slip)
-            if axis is None
-            else (joints3d.disk_height, joints3d.disk_slip)
+            (joints3d.sphere_height, joints3d.sphere_slip) if axis is None else (joints3d.disk_height, joints3d.disk_slip)
         )
         joint = self._join("rolling", name, plane, disk, ends, height, axis=n, axis2=axis, numbers={"radius": radius})
         more = f"{name} slip"

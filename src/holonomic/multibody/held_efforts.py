@@ -53,9 +53,9 @@ def with_effort(record: MechanismRecord, force, acts, where: np.ndarray, effort:
     push, torque = joint.wrench(record.kit, record.q, record.p, np.where(where, effort, 0.0))
     changed = []
     for (k, old_push, point, old_torque), sign in zip(acts, (-1.0, 1.0), strict=True):
-        changed.append((
-            k, None if old_push is None else _chosen(where, push, old_push, sign), point, _chosen(where, torque, old_torque, sign)
-        ))  # fmt: skip
+        changed.append(
+            (k, None if old_push is None else _chosen(where, push, old_push, sign), point, _chosen(where, torque, old_torque, sign))
+        )
     return tuple(changed)
 
 

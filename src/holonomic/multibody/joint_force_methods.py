@@ -73,9 +73,7 @@ class JointForceMethods:
             Instead: speeds and the torque (force) at each, linear in between, constant outside. Parameters
             "joint motor.speed.1", "joint motor.torque.1" and so on.
         """
-        joint = self._joint(
-            joint, "motor", "position" if force is not None else "angle" if torque is not None else None
-        )
+        joint = self._joint(joint, "motor", "position" if force is not None else "angle" if torque is not None else None)
         name = f"{joint.name} motor"
         self._new(name, "force")
         given = [part for part in (torque, force, curve) if part is not None]
@@ -85,9 +83,7 @@ class JointForceMethods:
             is_pair = isinstance(curve, Sequence | np.ndarray) and not isinstance(curve, str) and len(curve) == 2
             rates, efforts = (vector(part, f"the curve of {name!r}") for part in (curve if is_pair else ((), ())))
             if rates.shape != efforts.shape or len(rates) < 2 or np.any(np.diff(rates) <= 0):
-                raise BadArgument(
-                    f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase."
-                )
+                raise BadArgument(f"the curve of {name!r} is a pair (speeds, torques) of equal length; speeds must increase.")
             word = EFFORT[joint.coordinate]
             effort = ef.curve_effort(
                 *(tuple(self.params.add(f"{name}.{key}.{i + 1}", value) for i, value in enumerate(values))
@@ -231,4 +227,3 @@ class JointForceMethods:
         if joint.coordinate == "angle":
             return ef.on_angle(effort, joint.value, joint.rate, kit.place, kit.about, *marks)
         return ef.on_position(effort, joint.value, joint.rate, kit.place, kit.along, *marks, kit.NO_TORQUE)
-

@@ -14,10 +14,7 @@ from .joint import effort_in, wrench_along
 from .lower import with_numbers
 from .state_methods import seen
 
-COMPONENTS = {
-    2: ("force x", "force y", "torque"),
-    3: ("force x", "force y", "force z", "torque x", "torque y", "torque z"),
-}
+COMPONENTS = {2: ("force x", "force y", "torque"), 3: ("force x", "force y", "force z", "torque x", "torque y", "torque z")}
 
 
 class JointFrame(NamedTuple):

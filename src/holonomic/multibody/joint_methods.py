@@ -246,9 +246,8 @@ class JointMethods(GearMethods):
         if at is None or not self._is_pair(at):
             raise BadArgument(f"{name!r} needs two points: at=(point on the first body, point on the second).")
         return tuple(
-            self._point(end) if isinstance(end, Point | str)
-            else sh.point(end, f"at of {name!r}", self.dimension) for end in at
-        )  # fmt: skip
+            self._point(end) if isinstance(end, Point | str) else sh.point(end, f"at of {name!r}", self.dimension) for end in at
+        )
 
     def _apart(self, ends, name: str):
         """How far two places are apart in the drawing."""

@@ -138,8 +138,5 @@ ROWS = {
     "skate": ("across",),
 }
 LOADS = {"revolute": (0, 1), "prismatic": (0,), "pin-in-slot": (0,)}  # rows whose multipliers are the force of contact
-VALUES = {
-    "angle": (angle, angle_rate),
-    "position": (position, position_rate),
-}
+VALUES = {"angle": (angle, angle_rate), "position": (position, position_rate)}
 GAPS = {"angle": angle_gap, "position": position_gap}

@@ -58,9 +58,7 @@ def lower(m, varying=()) -> AssembledSystem:
     for part in (*m.joints.values(), *m.drives.values()):
         level[part.level][part.name] = with_numbers(part.rows, built_in)
     resolver = Resolver(m, built_in)
-    applied = tuple(
-        (force.applied, resolver.rows_of(force.load)) for force in m.forces.values() if force.applied is not None
-    )
+    applied = tuple((force.applied, resolver.rows_of(force.load)) for force in m.forces.values() if force.applied is not None)
     energies = tuple(force.energy for force in m.forces.values() if force.energy is not None)
     weights = tuple((k, body[0]) for k, body in enumerate(masses))
     spins = kit.gyroscopic(masses)

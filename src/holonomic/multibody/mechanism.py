@@ -141,9 +141,8 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
     # bodies and points
 
     def body(
-        self, name: str, *shapes: sh.Shape, at=None, angle=None, mass: float | None = None, inertia=None, com=None,
-        about=None,
-    ) -> Body:  # fmt: skip
+        self, name: str, *shapes: sh.Shape, at=None, angle=None, mass: float | None = None, inertia=None, com=None, about=None
+    ) -> Body:
         """Add a body.
 
         Parameters

@@ -42,9 +42,7 @@ class Mobility:
     margin: float
 
     def __str__(self) -> str:
-        text = (
-            f"{self.dof} degree{'s' if self.dof != 1 else ''} of freedom; {self.rank} of {self.rows} rows independent"
-        )
+        text = f"{self.dof} degree{'s' if self.dof != 1 else ''} of freedom; {self.rank} of {self.rows} rows independent"
         if self.redundant:
             named = [f"{count} at {name!r}" for name, count in self.redundant.items()]
             more = f" and at {len(named) - MOST} more" if len(named) > MOST else ""

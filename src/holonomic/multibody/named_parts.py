@@ -105,9 +105,7 @@ class NamedParts:
     def _that_moves(self, joint: Joint, role: str, coordinate: str | None = None) -> Joint:
         """A joint, if it has the coordinate that is needed."""
         if joint.coordinate is None:
-            raise BadArgument(
-                f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position."
-            )
+            raise BadArgument(f"{role} of joint {joint.name!r}: a {joint.kind} joint has neither one angle nor one position.")
         if coordinate is not None and joint.coordinate != coordinate:
             raise BadArgument(
                 f"{role} of joint {joint.name!r}: a {joint.kind} joint has {_a(joint.coordinate)}, not "

@@ -205,9 +205,7 @@ class Resolver:
 class MechanismRecord:
     """The arrays of a run with coordinates first, so that functions of components take whole time series."""
 
-    def __init__(
-        self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None, impact: Callable[[], Impact] | None = None
-    ):
+    def __init__(self, resolver: Resolver, t, q, v, a, lam, p, inputs, s=None, impact: Callable[[], Impact] | None = None):
         self.resolver, self.kit = resolver, resolver.kit
         self.t = np.atleast_1d(t)
         self.q, self.v, self.a = (np.atleast_2d(part).T for part in (q, v, a))

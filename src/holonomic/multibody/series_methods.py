@@ -122,9 +122,7 @@ class SeriesMethods:
         size = np.full(n, made.size)
         return self._enter_bodies(name, n, masses, columns, centres, rotation, size, placed, ties=bool(shapes))
 
-    def chain(
-        self, name: str, *, at, links: int, mass: float, first=None, second=None, width: float | None = None
-    ) -> Bodies:
+    def chain(self, name: str, *, at, links: int, mass: float, first=None, second=None, width: float | None = None) -> Bodies:
         """Add a chain of equal rods, drawn straight; bodies "name 0" .. and joints "name pin 0" .. between them.
 
         Joints are hinges in the plane and balls in space. `simulate(m, ...)` takes chains of any length: beyond 100 bodies a
@@ -258,9 +256,7 @@ class SeriesMethods:
         (800, 399, (17.0, -0.5))
         """
         if not (isinstance(unit, SeriesMethods) and unit.dimension == self.dimension and unit is not self):
-            raise BadArgument(
-                f"repeat {name!r} needs another Mechanism of {self.dimension} dimensions to copy, got {unit!r}."
-            )
+            raise BadArgument(f"repeat {name!r} needs another Mechanism of {self.dimension} dimensions to copy, got {unit!r}.")
         if not is_whole(times, 1):
             raise BadArgument(f"repeat {name!r}: times={times!r} is a whole number from 1 on.")
         for what in ("drives", "states", "inputs", "outputs"):

@@ -129,10 +129,7 @@ class Statics(Kinematics):
         symbols, rest, free = [e.t, e.q, e.v, e.lam, e.data], np.zeros(self.nv), np.zeros(e.lam.numel())
         level = function_of(symbols, [e.constraint, d.G, at_rest])
         slopes = function_of(symbols, [K, -jacobian(d.force, e.v)])
-        return TracedAtRest(
-            lambda q: list(level(0.0, q, rest, free, data)),
-            lambda q, lam: list(slopes(0.0, q, rest, lam, data)),
-        )
+        return TracedAtRest(lambda q: list(level(0.0, q, rest, free, data)), lambda q, lam: list(slopes(0.0, q, rest, lam, data)))
 
     def stiffness(self, q, lam) -> np.ndarray:
         """-∂(f - Gᵀλ)/∂q along the velocities; of what cannot be traced, by central differences."""
@@ -331,9 +328,7 @@ class Modes:
     K: np.ndarray
 
     def __str__(self) -> str:
-        lines = [
-            f"{f:.6g} Hz, damping {100 * d + 0.0:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)
-        ]
+        lines = [f"{f:.6g} Hz, damping {100 * d + 0.0:.3g} %" for f, d in zip(self.frequencies, self.damping, strict=True)]
         return "\n".join(lines) or "no oscillating mode"
 
 

@@ -20,13 +20,7 @@ from ..model.refusals import warn
 from . import shapes as sh
 from .efforts import REACH
 
-JOINTS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "fixed": "fixed",
-    "planar": "planar",
-}
+JOINTS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "planar": "planar"}
 
 
 class UrdfWarning(UserWarning):
@@ -204,9 +198,7 @@ LIMITS = {"lower": 0.0, "upper": 0.0, "effort": np.inf, "velocity": np.inf}
 def _body(m, link: Link, meshes) -> None:
     inertial = link.element.find("inertial")
     if inertial is None:
-        raise BadArgument(
-            f"link {link.name!r} moves but has no <inertial>. Give it mass and inertia, or fix it to its parent."
-        )
+        raise BadArgument(f"link {link.name!r} moves but has no <inertial>. Give it mass and inertia, or fix it to its parent.")
     where = f"link {link.name!r}"
     inside = _transform(inertial.find("origin"), where)
     mass, given = inertial.find("mass"), inertial.find("inertia")
@@ -220,9 +212,7 @@ def _body(m, link: Link, meshes) -> None:
     # the body's axes are those of the link; <inertial> states its numbers along axes of its own
     turned = inside[:3, :3] @ J @ inside[:3, :3].T if np.any(J) else None  # None: a point mass
     origin, axes = link.place[:3, 3], link.place[:3, :3]
-    link.body = m.body(
-        _own_name(m, link.name, "link"), at=origin, angle=axes, com=inside[:3, 3], mass=mass, inertia=turned
-    )
+    link.body = m.body(_own_name(m, link.name, "link"), at=origin, angle=axes, com=inside[:3, 3], mass=mass, inertia=turned)
     _draw(link, meshes)
 
 
@@ -256,19 +246,13 @@ def _shape(geometry, place, name, meshes) -> sh.Shape | None:
         return bare("sphere", radius, {"radius": radius})
     if what.tag == "cylinder":
         radius, length = (_number(what, key, None, where) for key in ("radius", "length"))
-        along_z = axes @ np.array(
-            [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
-        )  # ours runs along x, URDF's along z
+        along_z = axes @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])  # ours runs along x, URDF's along z
         outline = {"radius": radius, "length": length, "inner": 0.0}
-        return sh.Shape(
-            "cylinder", None, centre, along_z, np.zeros((3, 3)), float(np.hypot(radius, length / 2)), outline
-        )
+        return sh.Shape("cylinder", None, centre, along_z, np.zeros((3, 3)), float(np.hypot(radius, length / 2)), outline)
     if what.tag == "mesh":
         file = meshes.find(what.get("filename"), name)
         return (
-            None
-            if file is None
-            else bare("mesh", 0.0, {"file": file, "scale": tuple(_numbers(what, "scale", (1.0,) * 3, where))})
+            None if file is None else bare("mesh", 0.0, {"file": file, "scale": tuple(_numbers(what, "scale", (1.0,) * 3, where))})
         )
     return None
 
@@ -333,7 +317,7 @@ def _number(element, key: str, default, where: str) -> float:
         return float(default if text is None else text)
     except (TypeError, ValueError):
         shown = f"has no {key}=" if text is None else f'{key}="{text}" is not a number'
-        raise BadArgument(f"{where}: <{element.tag}> {shown}. Write for example {key}=\"1.0\".") from None
+        raise BadArgument(f'{where}: <{element.tag}> {shown}. Write for example {key}="1.0".') from None
 
 
 def _transform(origin, where: str = "the file") -> np.ndarray:

@@ -68,9 +68,7 @@ def answered(function, names, given, role: str, n: int | None = None):
     t = given["t"]
     if not (isinstance(t, np.ndarray) and t.dtype != object and t.ndim == 1):
         return _checked(function(**asked), role, n)
-    found = [
-        _checked(function(**{name: _at(value, i) for name, value in asked.items()}), role, n) for i in range(len(t))
-    ]
+    found = [_checked(function(**{name: _at(value, i) for name, value in asked.items()}), role, n) for i in range(len(t))]
     series = np.array(found, dtype=float)
     return series if series.ndim == 1 else tuple(series.T)
 

@@ -19,6 +19,7 @@ from .small_vectors import dot
 if TYPE_CHECKING:
     from .results import MechanismRecord
 
+
 class PartView:
     """A part of a mechanism in a run; its properties are arrays, time first."""
 

@@ -66,11 +66,7 @@ def into_words(context, builder, kind, value) -> list:
     """The words of a value of a kernel."""
     if isinstance(kind, Group):
         fields = [builder.extract_value(value, place) for place in range(len(kind.fields))]
-        return [
-            w
-            for field, each in zip(kind.fields, fields, strict=True)
-            for w in into_words(context, builder, field, each)
-        ]
+        return [w for field, each in zip(kind.fields, fields, strict=True) for w in into_words(context, builder, field, each)]
     if isinstance(kind, Array):
         array = context.make_array(numba_type(kind))(context, builder, value)
         lengths = cgutils.unpack_tuple(builder, array.shape, kind.ndim)
@@ -127,9 +123,7 @@ def define_slot(context, module, name: str, descriptor, signature):
 def call_slot(context, builder, signature, address, values):
     """Call a slot function by its address."""
     pointer = builder.inttoptr(address, slot_type(signature).as_pointer())
-    given = [
-        w for kind, v in zip(signature.arguments, values, strict=True) for w in into_words(context, builder, kind, v)
-    ]
+    given = [w for kind, v in zip(signature.arguments, values, strict=True) for w in into_words(context, builder, kind, v)]
     return builder.call(pointer, given)
 
 

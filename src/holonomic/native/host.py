@@ -82,9 +82,7 @@ def introduce_python() -> None:
 class _Definition(ctypes.Structure):
     """A PyMethodDef."""
 
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("text", ctypes.c_char_p),
-    )  # fmt: skip
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("text", ctypes.c_char_p))
 
 
 _METH_FASTCALL = 0x80

@@ -94,8 +94,7 @@ class Layout:
         """Say what every field holds and means."""
         width = max(map(len, self.fields))
         return "\n".join(
-            f"{field:{width}}  {getattr(memory, field):<24.17g}  {meaning}"
-            for field, (_, meaning) in self.fields.items()
+            f"{field:{width}}  {getattr(memory, field):<24.17g}  {meaning}" for field, (_, meaning) in self.fields.items()
         )
 
 

@@ -64,9 +64,7 @@ def _loaded(module: str) -> dict[str, int]:
     cachefolder.write("kernels", kept, code)
     found = _addresses(code)
     if found is None:
-        raise RuntimeError(
-            f"the compiled kernels of {module} cannot be loaded. Remove {cachefolder.folder() / 'kernels'}."
-        )
+        raise RuntimeError(f"the compiled kernels of {module} cannot be loaded. Remove {cachefolder.folder() / 'kernels'}.")
     return found
 
 
@@ -83,9 +81,7 @@ def machine_code(bitcode: bytes, target) -> bytes:
     module = llvm.parse_bitcode(bitcode)
     module.triple = target.triple
     module.data_layout = str(target.target_data)
-    names = [
-        each.name for each in module.functions if each.name.startswith(("slot.", "python.")) and not each.is_declaration
-    ]
+    names = [each.name for each in module.functions if each.name.startswith(("slot.", "python.")) and not each.is_declaration]
     return json.dumps(names).encode() + b"\n" + target.emit_object(module)
 
 
@@ -101,10 +97,7 @@ def _bitcode(module: str):
     if came is not None and stamp(came["sources"]) == came["stamp"]:
         return f"{short}-{came['stamp']}", lambda: lzma.decompress((FOLDER / f"{short}.bc.xz").read_bytes())
     now = stamp(sources_of(module))
-    return (
-        f"{short}-{now}",
-        lambda: cachefolder.read("kernels", f"{short}-{now}.bc") or _built(module, f"{short}-{now}.bc"),
-    )
+    return (f"{short}-{now}", lambda: cachefolder.read("kernels", f"{short}-{now}.bc") or _built(module, f"{short}-{now}.bc"))
 
 
 def _built(module: str, name: str) -> bytes:

@@ -14,20 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, lower_builtin, overload, register_jitable, type_callable, typeof_impl
 
 from . import abi
-from .marks import (
-    MARKED,
-    Inner,
-    Instead,
-    Kernel,
-    Leaf,
-    SlotCall,
-    View,
-    call_model_at,
-    leave_room,
-    numbers_at,
-    take_room,
-    whole_at,
-)
+from .marks import MARKED, Inner, Instead, Kernel, Leaf, SlotCall, View, call_model_at, leave_room, numbers_at, take_room, whole_at
 
 # contract: a product and a sum may be rounded once instead of twice; nothing else is relaxed.
 # _nrt=False: no reference is counted, and a kernel that would allocate does not compile at all.
@@ -141,7 +128,6 @@ def _call_model_at(address, context, mode, t, a, at_a, b, at_b, data, out, at_ou
         return _call_pointer(address, context, mode, t, a, at_a, b, at_b, data, out, at_out)
 
     return through_address
-
 
 
 def _sees_array(function, kind) -> None:

@@ -91,9 +91,7 @@ def objects_for(wheel: WheelPlatform) -> dict[str, bytes]:
     llvm.initialize_all_asmprinters()
     made = {}
     for level in wheel.levels:
-        machine = llvm.Target.from_triple(wheel.triple).create_target_machine(
-            cpu=level, opt=2, reloc="pic", codemodel="jitdefault"
-        )
+        machine = llvm.Target.from_triple(wheel.triple).create_target_machine(cpu=level, opt=2, reloc="pic", codemodel="jitdefault")
         for module, known in manifest()["modules"].items():
             short = module.partition(".")[2]
             bitcode = lzma.decompress((BITCODE / f"{short}.bc.xz").read_bytes())

@@ -91,13 +91,9 @@ def _imports(file: Path) -> tuple[Path, ...]:
     """Return the stamped files that a file names in its imports."""
     stamped, found = set(stamped_files()), set()
     for node in ast.walk(ast.parse(file.read_bytes())):
-        if not isinstance(node, ast.ImportFrom) or (
-            node.level == 0 and not (node.module or "").startswith("holonomic")
-        ):
+        if not isinstance(node, ast.ImportFrom) or (node.level == 0 and not (node.module or "").startswith("holonomic")):
             continue
         base = file.parents[node.level - 1] if node.level else PACKAGE.parent
         place = base.joinpath(*(node.module or "").split(".")) if node.module else base
-        found.update(
-            {place.with_suffix(".py"), place / "__init__.py", *(place / f"{each.name}.py" for each in node.names)}
-        )
+        found.update({place.with_suffix(".py"), place / "__init__.py", *(place / f"{each.name}.py" for each in node.names)})
     return tuple(sorted(found & stamped))

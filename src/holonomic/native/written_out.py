@@ -42,8 +42,7 @@ def written_out(function, *given):
     """Return a function for each of the given numbers, or tuples of them, in the place of the first arguments."""
     made = [_placeholder(function) for _ in given]
     MARKED.extend(
-        _Written(one, (function, each if isinstance(each, tuple) else (each,)))
-        for one, each in zip(made, given, strict=True)
+        _Written(one, (function, each if isinstance(each, tuple) else (each,))) for one, each in zip(made, given, strict=True)
     )
     return made
 

@@ -22,9 +22,7 @@ DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
 BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
 EARLY = 0.01  # of the largest: methods that hand over do so here, a tenth of a radian or so before the position
-FALLING = (
-    0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
-)
+FALLING = 0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
 NEARING = 5.0  # times ROUNDING: rounding of the state, times 250
 
 

@@ -38,9 +38,7 @@ LOOKS = 5  # tries to put the position between two points
 NOISE = 1e-11  # of the size of a state: what rounding leaves near a singular position
 ENOUGH = 1e-2  # of the tolerance: by so much the next sweep may change a point
 LENGTHS = (2.0, 1.5, 3.0, 1.25, 4.0)  # of a path, in ways to the position, in the order in which they are tried
-SHORTER = (
-    0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
-)
+SHORTER = 0.5  # than the step that gave the alarm, which may have been too long: for the dense output of steps on a path
 # why there is no path: it cannot be found from here, there is no position, two branches nearly meet
 NO_PATH, NOTHING, MISSED = 201, 202, 203
 
@@ -122,9 +120,7 @@ def first_guess(slots, model, run, loop, r):
         status = on_constraints(slots, model, tight, run, t, xe, ke, W)
         if status != OK:
             return status if asks_for_function(status) else NO_PATH
-        note_point(
-            path, AT, i, xe, ke, W[size.at_velocity], nz
-        )  # ρ of G Gᵀ: of the geometry alone, whatever the masses
+        note_point(path, AT, i, xe, ke, W[size.at_velocity], nz)  # ρ of G Gᵀ: of the geometry alone, whatever the masses
     return OK
 
 

@@ -90,11 +90,9 @@ def make_choice(model, formulation, integrator, stabilization, step, rtol, atol,
     """Fill in what was left to us: Index1 + DOP853 + Projection; Radau for a formulation that is no ODE."""
     chosen = tuple(
         role
-        for role, given in (
-            ("formulation", formulation), ("integrator", integrator), ("stabilization", stabilization),
-        )
+        for role, given in (("formulation", formulation), ("integrator", integrator), ("stabilization", stabilization))
         if not (isinstance(given, str) and given == "auto")
-    )  # fmt: skip
+    )
     integrator = _resolve(integrator, Integrator, "integrator", EXPLICIT if _may_be_ode(formulation) else IMPLICIT)
     formulation = _resolve(formulation, Formulation, "formulation", _natural(integrator, model))
     keeps_nothing = model.n_lam == 0 and model.n_constraints == 0 and model.n_invariants == 0

@@ -103,8 +103,7 @@ def _check(choice: Choice, model) -> None:
         )
     if s.mechanical and model.is_ode and s.metric != "mass":  # a metric has a message of its own
         raise Misfit(
-            f"{s!r} takes levels apart or needs a mass matrix, which a System alone has.",
-            'Use D="orthogonal" or D="blocks".',
+            f"{s!r} takes levels apart or needs a mass matrix, which a System alone has.", 'Use D="orthogonal" or D="blocks".'
         )
     if s.at_both_ends:
         _check_both_ends(choice, model)
@@ -181,9 +180,7 @@ def _check_pair(choice: Choice, model) -> None:
     """Whether an integrator takes what a formulation gives."""
     f, i, name = choice.formulation, choice.integrator, type(choice.integrator).__name__
     if i.takes not in f.gives:
-        raise Misfit(
-            f"{name} integrates ODEs, but {f!r} leaves algebraic unknowns.", lambda: _either(choice, model, "to keep {}")
-        )
+        raise Misfit(f"{name} integrates ODEs, but {f!r} leaves algebraic unknowns.", lambda: _either(choice, model, "to keep {}"))
     if i.indices is not None and f.index not in i.indices:
         raise Misfit(
             f"{name} takes equations of index {' or '.join(map(str, i.indices))}, but {f!r} has index {f.index}.",

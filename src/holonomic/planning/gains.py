@@ -27,7 +27,7 @@ def check_gain(plan, t: float, z: np.ndarray, data: np.ndarray) -> None:
         limit = f"{s.strength_setting} <= {most:.2g}"
         raise IncompatibleMethods(
             f"{s!r} is unstable: every step multiplies the residuals by I - α H D, and the largest eigenvalue of α H D is "
-            f"{alpha * largest:.3g} >= 2 at the start. Use {limit}, F=\"1.13\", or PostStabilization()."
+            f'{alpha * largest:.3g} >= 2 at the start. Use {limit}, F="1.13", or PostStabilization().'
         )
 
 
@@ -45,7 +45,7 @@ def growing(plan, sol) -> str | None:
         if alpha * largest >= 2.0 - MARGIN:
             return (
                 f"{s!r} became unstable: the largest eigenvalue of α H D is {alpha * largest:.3g} >= 2 at t = {sol.t[row]:.4g}. "
-                f"Use a tenth of it, F=\"1.13\", or PostStabilization(). See error.solution."
+                f'Use a tenth of it, F="1.13", or PostStabilization(). See error.solution.'
             )
     return None
 

@@ -89,7 +89,7 @@ def check_offered(choice: Choice, integrator, stabilization, mass_at: str | None
         "a metric of its own": stabilization.metric is not None and not model.system.takes_metrics,
         "terms inside the field": stabilization.gains is not None and not model.system.takes_gains,
         "directions of its own": stabilization.direction is not None and not _knows(model.system, stabilization.direction),
-    }  # fmt: skip
+    }
     for what in (what for what, asked in other.items() if asked):
         raise IncompatibleMethods(f"{s!r} has {what}, which {model.name} does not offer. Use stabilization=Projection().")
     for name in (name for name, event in events.items() if event.then is not None and not model.has_impulses):

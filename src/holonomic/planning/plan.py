@@ -24,12 +24,7 @@ from ..kernels.newton_operators import dense_sizes, own_sizes
 from ..kernels.nothing import nothing
 from ..kernels.saddle import dense_work
 from ..kernels.select import select, select_data, select_work
-from ..kernels.signatures import (
-    Fn,
-    Method,
-    Model,
-    Slot,
-)
+from ..kernels.signatures import Fn, Method, Model, Slot
 from ..kernels.sizes import LENGTH, MULTIPLIER, NONE, OWN, SPEED, SPIN, TURNS, UNIT
 from ..kernels.sliding import along_work
 from ..loop.event_bounds import curve_work
@@ -58,9 +53,7 @@ class Plan:
     solution: Any = None
     members: tuple[str, ...] = ()
 
-    def __init__(
-        self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None, switching: bool = False
-    ):
+    def __init__(self, model, choice: Choice, events: dict | None, rows: tuple[int, ...] | None = None, switching: bool = False):
         self.model, self.choice, self.events, self.rows = model, choice, events or {}, rows
         check_fit(choice, model)
         self.integrator = choice.integrator.lower()

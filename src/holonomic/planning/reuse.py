@@ -22,9 +22,7 @@ from .choice import Choice
 from .plan import Plan
 
 
-def model_of(
-    system, q, v, t0, extras: Extras = NONE, only_traced: bool = False
-) -> Model | InterpretedModel | OperatorModel:
+def model_of(system, q, v, t0, extras: Extras = NONE, only_traced: bool = False) -> Model | InterpretedModel | OperatorModel:
     """Return the model of a system at these sizes, made once and anew where what its functions read has changed.
 
     With `only_traced`, a system that cannot be traced raises the reason instead.

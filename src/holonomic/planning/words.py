@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import (
-    MANY_CROSSINGS,
-    NO_CONVERGENCE,
-    NO_PAST,
-    NOT_FINITE,
-    PULL_FAILED,
-    SINGULAR,
-    STEP_COLLAPSED,
-    TOO_MANY_STEPS,
-)
+from ..errors import MANY_CROSSINGS, NO_CONVERGENCE, NO_PAST, NOT_FINITE, PULL_FAILED, SINGULAR, STEP_COLLAPSED, TOO_MANY_STEPS
 
 Earlier = Sequence[tuple[Any, float]]  # plans that ran before, each with the time (s) at which the next one took over
 FEW = 3  # plans of a run that are told one by one; of more, the first and the last
@@ -49,17 +40,14 @@ def _in_turn(texts: Sequence[str | None], until: Sequence[float]) -> str:
 def _methods(plan) -> dict[str, str]:
     """What runs, by the names of lines."""
     c, model = plan.choice, plan.model
-    named = {
-        "formulation": repr(c.formulation), "integrator": repr(c.integrator),
-        "stabilization": repr(c.stabilization),
-    }  # fmt: skip
+    named = {"formulation": repr(c.formulation), "integrator": repr(c.integrator), "stabilization": repr(c.stabilization)}
     solved = "algebraic unknowns are" if model.is_ode else "accelerations are"
     if model.n_lam:
         solved = "accelerations and multipliers are"
     because = {
-        "formulation": f"{solved} solved for at every point" if "ode" in c.formulation.gives else (
-            f"index {c.formulation.index}, constraints are among the equations"
-        ),
+        "formulation": f"{solved} solved for at every point"
+        if "ode" in c.formulation.gives
+        else (f"index {c.formulation.index}, constraints are among the equations"),
         "integrator": c.integrator.chosen_for,
         "stabilization": "the constraints hold to the tolerance after every step",
     }

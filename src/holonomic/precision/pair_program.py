@@ -24,20 +24,7 @@ from ..errors import OK
 from ..kernels.evaluate import judge_field
 from ..kernels.memory import RUN, SIZE
 from ..kernels.newton_operators import factor_dense, factor_dense_pair, scale_dense, solve_dense, solve_dense_pair
-from ..kernels.signatures import (
-    CAREFUL,
-    ENERGY,
-    RESIDUAL,
-    Events,
-    Fn,
-    Inside,
-    Method,
-    Model,
-    Record,
-    Scale,
-    State,
-    call_model,
-)
+from ..kernels.signatures import CAREFUL, ENERGY, RESIDUAL, Events, Fn, Inside, Method, Model, Record, Scale, State, call_model
 from ..kernels.vectors import EPS as EPS_OF_DOUBLES
 from ..kernels.vectors import ROUNDING
 from ..loop.begin import begin

@@ -340,9 +340,7 @@ def as_code(value):
     if isinstance(number, tuple):
         return ast.Tuple([as_code(Known(each)) for each in number], ast.Load())
     if isinstance(number, range):
-        return ast.Call(
-            ast.Name("range", ast.Load()), [ast.Constant(number.start), ast.Constant(number.stop)], []
-        )
+        return ast.Call(ast.Name("range", ast.Load()), [ast.Constant(number.start), ast.Constant(number.stop)], [])
     if isinstance(number, float) and not math.isfinite(number):
         name = ast.Name("nan" if number != number else "inf", ast.Load())
         return ast.UnaryOp(ast.USub(), name) if number < 0 else name

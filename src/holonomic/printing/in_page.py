@@ -35,10 +35,7 @@ class PageProgram:
 
     def numbers(self, job: Job) -> dict[str, Any]:
         """What a run begins with, of a job that has this program: arrays and two tolerances, by the names of the entry."""
-        begin = {
-            kind: np.array([getattr(job.memory, name) for name in RUN.places(kind)], dtype=float)
-            for kind in (REAL, WHOLE)
-        }
+        begin = {kind: np.array([getattr(job.memory, name) for name in RUN.places(kind)], dtype=float) for kind in (REAL, WHOLE)}
         members = job.members(0, 1)
         if members.unable:
             raise BadArgument(f"the run cannot start: {members.unable[0]}")

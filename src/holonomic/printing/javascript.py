@@ -54,12 +54,8 @@ class Untranslatable(Exception):
 
 def prelude() -> str:
     """Return what every program needs: the small functions above, and sine and cosine as `trig` has them."""
-    constants = [
-        f"const {name} = {value!r};" for name, value in vars(trig).items() if name.isupper() or name[1:].isdigit()
-    ]
-    functions = [
-        ast.parse(textwrap.dedent(inspect.getsource(function))).body[0] for function in (trig.near_sincos, trig.sincos)
-    ]
+    constants = [f"const {name} = {value!r};" for name, value in vars(trig).items() if name.isupper() or name[1:].isdigit()]
+    functions = [ast.parse(textwrap.dedent(inspect.getsource(function))).body[0] for function in (trig.near_sincos, trig.sincos)]
     return "\n".join([PRELUDE, *constants, functions_as_javascript(functions)])
 
 
@@ -277,11 +273,7 @@ class _Function:
         left, right = self._part(node.left), self._part(node.right)
         if isinstance(node.op, ast.Pow):
             square = isinstance(node.right, ast.Constant) and node.right.value == 2
-            return (
-                f"sq({self.write(node.left)})"
-                if square
-                else f"Math.pow({self.write(node.left)}, {self.write(node.right)})"
-            )
+            return f"sq({self.write(node.left)})" if square else f"Math.pow({self.write(node.left)}, {self.write(node.right)})"
         if isinstance(node.op, ast.FloorDiv):
             return f"Math.floor({left} / {right})"
         if isinstance(node.op, ast.Mod):

@@ -16,21 +16,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .lane_memory import (
-    DOUBLE,
-    LANES,
-    OWN,
-    REAL,
-    SCALAR,
-    TRUTH,
-    WHOLE,
-    WORD,
-    LaneArray,
-    LaneMemory,
-    LaneNumber,
-    LanePlace,
-    Type,
-)
+from .lane_memory import DOUBLE, LANES, OWN, REAL, SCALAR, TRUTH, WHOLE, WORD, LaneArray, LaneMemory, LaneNumber, LanePlace, Type
 from .lane_types import LaneTypes, NoLaneCode, jumps
 from .lane_values import LaneValues
 

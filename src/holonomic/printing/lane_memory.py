@@ -103,8 +103,10 @@ class LaneMemory:
     def index(self, builder: ir.IRBuilder, place: LanePlace, at: list[ir.Value]) -> tuple[ir.Value, bool]:
         """The number of words, of one lane, to an entry or to the part under a first index; whether it differs by lanes."""
         varying = any(isinstance(each.type, ir.VectorType) for each in at)
-        wide = (lambda value: value if isinstance(value.type, ir.VectorType) else self.spread(builder, value)) if varying else (
-            lambda value: value
+        wide = (
+            (lambda value: value if isinstance(value.type, ir.VectorType) else self.spread(builder, value))
+            if varying
+            else (lambda value: value)
         )
         whole = wide(at[0])
         for axis in range(1, len(place.lengths)):

@@ -87,9 +87,7 @@ def program_of(job: Job, why: int, looked: bool, width: int) -> LaneProgram:
     """Return the program of a job, from the cache where it is there; `why` and `looked` say which looks are taken."""
     groups = job.program.tapes
     tapes: dict[int, Tape] = {
-        Fn[name]: Tape.from_text(text)
-        for group in ("run", "refined", "terms")
-        for name, text in groups.get(group, {}).items()
+        Fn[name]: Tape.from_text(text) for group in ("run", "refined", "terms") for name, text in groups.get(group, {}).items()
     }
     size = job.program.size
     local = local_of(job, size)
@@ -100,18 +98,16 @@ def program_of(job: Job, why: int, looked: bool, width: int) -> LaneProgram:
     }  # fmt: skip
     bound = bound_of(job, size, local) | _bound(job, why, looked, local)
     careful = {2 * CAREFUL: look_carefully} | {fn: True for fn in (REFINED, TERMS) if fn in tapes}
-    bound["model"] = Parts(bound["model"].fields | {
-        "fns": Table(careful), "data": Array(local["model_data"][0], {}, "model_data"),
-    })  # fmt: skip
+    bound["model"] = Parts(bound["model"].fields | {"fns": Table(careful), "data": Array(local["model_data"][0], {}, "model_data")})
     writer = Specializer({dense_saddle: NEED_TERMS, dense_short: NEED_TERMS}, words=(next_of, lane))  # pivoting is left to others
     entry, left = writer.function(run_lanes, bound)
     given = [each for each in dict.fromkeys(left) if each not in VIEWS]
     writer.functions[-1].args.args = [ast.arg(each) for each in given]
     functions = {each.name: ast.fix_missing_locations(each) for each in writer.functions}
     used = {f"model_{number}": tapes[number] for number in sorted(writer.calls)}
-    arrays = {
-        name: LaneArray(WHOLE if kind == "int64" else REAL, LANES, shape) for name, (shape, kind) in local.items()
-    } | {name: LaneArray(kind, SHARED, (None,) * axes) for name, (kind, axes) in SHARED_ARRAYS.items()}
+    arrays = {name: LaneArray(WHOLE if kind == "int64" else REAL, LANES, shape) for name, (shape, kind) in local.items()} | {
+        name: LaneArray(kind, SHARED, (None,) * axes) for name, (kind, axes) in SHARED_ARRAYS.items()
+    }
     content = _content(functions, used, arrays, width)
     if content not in _loaded:
         code = cachefolder.read("models", content + ".o")

@@ -44,11 +44,7 @@ def _is_number(node) -> bool:
 
 
 def _written(loop) -> set[str]:
-    return {
-        target.value.id
-        for node in loop.body
-        for target in [node.targets[0] if isinstance(node, ast.Assign) else node.target]
-    }
+    return {target.value.id for node in loop.body for target in [node.targets[0] if isinstance(node, ast.Assign) else node.target]}
 
 
 def _reads_any(node, names) -> bool:

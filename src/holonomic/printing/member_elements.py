@@ -11,22 +11,7 @@ Written into the programs of a GPU alone, and so not compiled here.
 from __future__ import annotations
 
 from ..kernels.elements import BODY, ROWS
-from .word_places import (
-    AT_A,
-    AT_B,
-    AT_F,
-    AT_LINE,
-    COUNT,
-    ENDS,
-    FIRST,
-    GIVEN,
-    N_COLUMNS,
-    NUMBERS,
-    PART,
-    PLACES,
-    SETTLED,
-    WRITES,
-)
+from .word_places import AT_A, AT_B, AT_F, AT_LINE, COUNT, ENDS, FIRST, GIVEN, N_COLUMNS, NUMBERS, PART, PLACES, SETTLED, WRITES
 
 
 def number(tables, place):

@@ -45,12 +45,7 @@ def add_touch(tables, at, O, at_O, at_L, line):
 def assemble(tables, O, at_O, at_L):
     """S, its lower triangle column by column; its diagonal aside, and ε on it where rows repeat others. Return ε."""
     words, room, head = tables.words, tables.room, tables.head
-    n, line, diagonal, points = (
-        words[head + N_ROWS],
-        words[head + AT_LINE],
-        words[head + AT_DIAGONAL],
-        words[head + POINTS],
-    )
+    n, line, diagonal, points = (words[head + N_ROWS], words[head + AT_LINE], words[head + AT_DIAGONAL], words[head + POINTS])
     clear(O, at_L, words[head + N_ENTRIES])
     at = words[head + TOUCHES]
     for _ in range(words[head + N_TOUCHES]):

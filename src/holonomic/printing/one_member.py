@@ -13,17 +13,7 @@ from ..errors import NEED_TERMS, OK
 from ..kernels.evaluate import evaluate_carefully, may_look, weigh
 from ..kernels.memory import FIXED, RUN, SIZE
 from ..kernels.saddle import dense_saddle, dense_short
-from ..kernels.signatures import (
-    CAREFUL,
-    Events,
-    Fn,
-    Inside,
-    Method,
-    Model,
-    Record,
-    Scale,
-    State,
-)
+from ..kernels.signatures import CAREFUL, Events, Fn, Inside, Method, Model, Record, Scale, State
 from ..loop.after_events import MANY_IMPACTS, WAIT
 from ..loop.batch import Log, Tables, run_member
 from ..loop.event_bounds import find_bounded
@@ -91,9 +81,7 @@ def program_of(
     """
     program, own = job.program, tuple(sorted({*own_places(job), *moved}))
     tapes: dict[int, Tape] = {
-        Fn[name]: Tape.from_text(text)
-        for group in ("run", "events")
-        for name, text in program.tapes.get(group, {}).items()
+        Fn[name]: Tape.from_text(text) for group in ("run", "events") for name, text in program.tapes.get(group, {}).items()
     }
     weighed = job.plan.variant.metric is not None
     starts = _of_start(job) if always or not (weighed or program.model.n_invariants) else {}

@@ -7,15 +7,7 @@ left for the processor to judge.
 
 from __future__ import annotations
 
-from ..kernels.signatures import (
-    POS_FACTOR,
-    POS_SOLVE,
-    POS_TANGENT,
-    RESIDUAL,
-    VEL_FACTOR,
-    VEL_SOLVE,
-    call_model,
-)
+from ..kernels.signatures import POS_FACTOR, POS_SOLVE, POS_TANGENT, RESIDUAL, VEL_FACTOR, VEL_SOLVE, call_model
 from ..kernels.vectors import ROUNDING, largest_scaled, norm, subtract
 from ..loop.starts import FREE, MOST_STEPS, PROJECT
 from ..stabilizations.projection import begin_again, remember

@@ -30,9 +30,7 @@ FEW = 2  # rounds of a loop that is always written out
 class Specializer:
     """Writes the functions a program needs, each once for every set of known arguments."""
 
-    def __init__(
-        self, instead: dict | None = None, prefix: str = "", numbers: dict[str, float] | None = None, words: tuple = ()
-    ):
+    def __init__(self, instead: dict | None = None, prefix: str = "", numbers: dict[str, float] | None = None, words: tuple = ()):
         self.instead = instead or {}  # functions that are not to be called, and what takes the place of their results
         self.words = words  # functions whose calls the printer writes itself
         self.numbers = numbers or {}  # global numbers of kernels that have another value here, by name
@@ -49,11 +47,7 @@ class Specializer:
         parameters = [argument.arg for argument in tree.args.args]
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         changed = _assigned(tree.body)
-        bound = {
-            name: value
-            for name, value in bound.items()
-            if name in used and not (changed[name] and isinstance(value, Known))
-        }
+        bound = {name: value for name, value in bound.items() if name in used and not (changed[name] and isinstance(value, Known))}
         key = (python, *((name, _key(value)) for name, value in bound.items()))
         if key not in self._made:
             self._count[python.__name__] += 1
@@ -108,11 +102,7 @@ class _Body(Folding):
             return [made for target in node.targets for made in self._assign(ast.Assign([target], node.value))]
         (target,) = node.targets
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            apart = [
-                (name, part)
-                for name, part in zip(target.elts, node.value.elts, strict=True)
-                if not self._same(name, part)
-            ]
+            apart = [(name, part) for name, part in zip(target.elts, node.value.elts, strict=True) if not self._same(name, part)]
             if not apart:
                 return []
             if len(apart) < len(target.elts):
@@ -255,9 +245,7 @@ def _tree(function) -> ast.FunctionDef:
 
 
 def _arguments(names):
-    return ast.arguments(
-        posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
-    )
+    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 def _key(value):

@@ -236,12 +236,7 @@ def factor_rows(tables, t, a, at_a, out, at_out):
 def way_back(tables, F, at_F, out, at_out):
     """W⁻¹Gᵀ S⁻¹ r, r in room, in the order of the model."""
     words, room, head = tables.words, tables.room, tables.head
-    at_O, at_L, n, nc = (
-        at_F + words[head + AT_O],
-        at_F + words[head + AT_L],
-        words[head + N_ROWS],
-        words[head + N_COLUMNS],
-    )
+    at_O, at_L, n, nc = (at_F + words[head + AT_O], at_F + words[head + AT_L], words[head + N_ROWS], words[head + N_COLUMNS])
     weights, r, left = at_O + words[head + AT_W], words[head + AT_R], words[head + AT_G]
     f, a = words[head + AT_F], words[head + AT_A]
     clear(room, a, nc)

@@ -69,9 +69,7 @@ def check_tables(job: Job) -> None:
     """Refuse what the program of tables does not have, naming a way out."""
     program, plan = job.program, job.plan
     c = plan.model.system.collection
-    least = program.size.nx * (
-        program.integrator.rows + 3
-    )  # of the stages alone: words of large mechanisms are not written
+    least = program.size.nx * (program.integrator.rows + 3)  # of the stages alone: words of large mechanisms are not written
     if least > ROOM:
         raise too_large(least)
     if c.whole:
@@ -189,8 +187,7 @@ def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
     bound = bound_of(job, size, local)
     known = {name: int(getattr(size, name)) for name in SIZE.fields}
     fields: dict[str, Any] = {
-        name: Known(value) if name in STEADY or value == 0 else Place("words", k)
-        for k, (name, value) in enumerate(known.items())
+        name: Known(value) if name in STEADY or value == 0 else Place("words", k) for k, (name, value) in enumerate(known.items())
     }
     model, loop, method = bound["model"], bound["loop"], bound["method"]
     scale = loop.fields["scale"]
@@ -200,7 +197,7 @@ def _bound(job: Job, size: Memory, local) -> dict[str, Any]:
         "model": Parts(model.fields | more),
         "loop": Parts(loop.fields | {"scale": Parts(scale.fields | {"kinds": Array(None, {}, "scale_kinds")})}),
         "method": Parts(method.fields | {"sp": Array(None, sp.entries, sp.name)}),
-    }  # fmt: skip
+    }
 
 
 def _models(
@@ -278,9 +275,7 @@ def _settling(name: str, text: str) -> str:
     if text.endswith(" numbers"):
         copies = [f"    out[at_out + {i}] = data[at_data + {i}]\n" for i in range(int(text.split()[0]))]
         return f"def {name}({head}):\n" + ("".join(copies) or "    return\n")
-    return python_source(
-        Tape.from_text(text), name, head, lambda _, i: f"data[at_data + {i}]", "out[at_out + {}]", "sincos"
-    )
+    return python_source(Tape.from_text(text), name, head, lambda _, i: f"data[at_data + {i}]", "out[at_out + {}]", "sincos")
 
 
 def kept_values(job: Job) -> np.ndarray | None:
@@ -294,9 +289,7 @@ def kept_values(job: Job) -> np.ndarray | None:
     data = job.data.copy()
     data[kept] = 0.0
     x = np.concatenate([job.q0[0], job.v0[0]])
-    return model.evaluate(Fn.RESIDUAL, job.t0, x, x, data)[
-        model.n_constraints : model.n_constraints + model.n_invariants
-    ]
+    return model.evaluate(Fn.RESIDUAL, job.t0, x, x, data)[model.n_constraints : model.n_constraints + model.n_invariants]
 
 
 def told_of_tables(job: Job, program: MemberProgram) -> tuple[np.ndarray, ...]:

@@ -182,9 +182,7 @@ class TableWords:
             "AT_F": columns, "AT_A": columns, "AT_B": columns, "AT_G": n, "AT_LAM": n, "AT_R": n, "AT_DIAGONAL": n, "AT_LINE": line,
             "GIVEN": given, "SETTLED": settled, "AT_O": writes[-1], "AT_L": found.n_entries,
         }  # fmt: skip
-        if (
-            weights == "metric"
-        ):  # of what is written out, places behind ρ and the lengths of the rows; W⁻¹ stands behind the rows
+        if weights == "metric":  # of what is written out, places behind ρ and the lengths of the rows; W⁻¹ stands behind the rows
             del sizes["AT_O"], sizes["AT_L"]
             head |= {"AT_O": 1 + n, "AT_W": writes[-1], "AT_L": 1 + n + writes[-1] + columns}
             context = context._replace(length=1 + n + writes[-1] + columns + found.n_entries)
@@ -305,9 +303,7 @@ class TableWords:
             targets = [found.place[below[i], below[j]] for i in range(len(below)) for j in range(i + 1)]
             points += [found.place[pivot, pivot], self._new([len(below), *below, *targets])]
         n_touches = sum(len(found.pairs(touches)) for touches in found.touches.values())
-        return {
-            "TOUCHES": touches_at, "N_TOUCHES": n_touches, "POINTS": self._new(points), "ROW_ORDER": self._new(order),
-        }  # fmt: skip
+        return {"TOUCHES": touches_at, "N_TOUCHES": n_touches, "POINTS": self._new(points), "ROW_ORDER": self._new(order)}
 
 
 def shapes_of(context: ContextTables) -> dict[str, Any]:

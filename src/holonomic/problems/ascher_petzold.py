@@ -30,9 +30,7 @@ def rapid_pair(*, nu: float = 1000.0, t_end: float = 1.0) -> Problem:
 
     def f(t, x, p):
         y = np.exp(t) / (2 - t)
-        return np.array([
-            -x[0] + 2 * np.exp(t) + np.sin(p.nu * t) * y, -x[1] + 2 * np.exp(t) + np.cos(p.nu * t) * y,
-        ])  # fmt: skip
+        return np.array([-x[0] + 2 * np.exp(t) + np.sin(p.nu * t) * y, -x[1] + 2 * np.exp(t) + np.cos(p.nu * t) * y])
 
     return Problem(
         name="rapid-pair",
@@ -41,9 +39,7 @@ def rapid_pair(*, nu: float = 1000.0, t_end: float = 1.0) -> Problem:
             order=1,
             f=f,
             B=lambda t, p: np.array([[-np.sin(p.nu * t)], [-np.cos(p.nu * t)]]),
-            g={
-                "g": lambda t, x, p: np.sin(p.nu * t) * (x[0] - np.exp(t)) + np.cos(p.nu * t) * (x[1] - np.exp(t)),
-            },
+            g={"g": lambda t, x, p: np.sin(p.nu * t) * (x[0] - np.exp(t)) + np.cos(p.nu * t) * (x[1] - np.exp(t))},
             params={"nu": nu},
         ),
         t_end=t_end,
@@ -75,15 +71,11 @@ def heterogeneous_masses(*, nu: float = 1000.0, damping: float = 1.0, t_end: flo
 
     def mass(t, p):
         off = -p.nu * (2 * p.nu - 1)
-        return np.array([
-            [(2 * p.nu**2 - 2 * p.nu + 1) / (2 - t), off], [off, 2 * p.nu**2 * (2 - t)],
-        ]) / ((2 + t) * p.nu**2)  # fmt: skip
+        return np.array([[(2 * p.nu**2 - 2 * p.nu + 1) / (2 - t), off], [off, 2 * p.nu**2 * (2 - t)]]) / ((2 + t) * p.nu**2)
 
     def force(t, v, p):
         M, e, grown = mass(t, p), p.damping / ((2 + t) * p.nu), np.exp(t)
-        return np.array([
-            grown * (M[0, 0] + M[0, 1] + 1 / (2 - t)), e * v[1] + grown * (M[1, 0] + M[1, 1] - e - 1),
-        ])  # fmt: skip
+        return np.array([grown * (M[0, 0] + M[0, 1] + 1 / (2 - t)), e * v[1] + grown * (M[1, 0] + M[1, 1] - e - 1)])
 
     return Problem(
         name="heterogeneous-masses",
@@ -120,10 +112,9 @@ def rapid_constraint(*, nu: float = 100.0, t_end: float = 1.0) -> Problem:
 
     def force(t, v, p):
         lam, grown = np.exp(t) / (2 - t), np.exp(t)
-        return np.array([
-            p.nu**2 * (grown - v[0]) + grown + np.sin(p.nu * t) * lam,
-            p.nu**2 * (grown - v[1]) + grown + np.cos(p.nu * t) * lam,
-        ])  # fmt: skip
+        return np.array(
+            [p.nu**2 * (grown - v[0]) + grown + np.sin(p.nu * t) * lam, p.nu**2 * (grown - v[1]) + grown + np.cos(p.nu * t) * lam]
+        )
 
     return Problem(
         name="rapid-constraint",
@@ -131,9 +122,7 @@ def rapid_constraint(*, nu: float = 100.0, t_end: float = 1.0) -> Problem:
         system=System(
             mass=np.eye(2),
             force=force,
-            constraint={
-                "g": lambda t, q, p: np.sin(p.nu * t) * (q[0] - np.exp(t)) + np.cos(p.nu * t) * (q[1] - np.exp(t)),
-            },
+            constraint={"g": lambda t, q, p: np.sin(p.nu * t) * (q[0] - np.exp(t)) + np.cos(p.nu * t) * (q[1] - np.exp(t))},
             coordinates=["p1", "p2"],
             outputs={"reaction": lambda t, lam, p: -lam[0] * np.array([np.sin(p.nu * t), np.cos(p.nu * t)])},
             params={"nu": nu},

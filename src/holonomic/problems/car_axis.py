@@ -37,14 +37,9 @@ def car_axis(*, t_end: float = 3.0, **params: float) -> Problem:
                 "axle": lambda q, p: (q[0] - q[2]) ** 2 + (q[1] - q[3]) ** 2 - p.L**2,
             },
             coordinates=["xl", "yl", "xr", "yr"],
-            outputs={
-                "road": lambda t, p: road(t, p),
-                "spring lengths": lambda t, q, p: np.array([*struts(t, q, p)]),
-            },
+            outputs={"road": lambda t, p: road(t, p), "spring lengths": lambda t, q, p: np.array([*struts(t, q, p)])},
             params=params,
-            drawing=lambda t, q, p: {
-                "axle": [q[:2], q[2:]], "left strut": [(0, 0), q[:2]], "right strut": [road(t, p), q[2:]],
-            },
+            drawing=lambda t, q, p: {"axle": [q[:2], q[2:]], "left strut": [(0, 0), q[:2]], "right strut": [road(t, p), q[2:]]},
         ),
         t_end=t_end,
         q0=(0.0, 0.5, 1.0, 0.5),

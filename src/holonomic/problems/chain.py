@@ -9,14 +9,7 @@ from ..model.system import System
 from .problem import Problem, Reference
 
 
-def chain(
-    n: int = 4,
-    *,
-    l: float | None = None,
-    m: float | None = None,
-    g: float = 9.81,
-    t_end: float = 1.0,
-) -> Problem:
+def chain(n: int = 4, *, l: float | None = None, m: float | None = None, g: float = 9.81, t_end: float = 1.0) -> Problem:
     """Return a chain of n links, pinned at the origin and released from the horizontal.
 
     q = (x1, y1, ..., xn, yn), M = m I, one constraint |r_i - r_{i-1}|² = l² per link. By default the whole
@@ -87,10 +80,7 @@ def links(n, l, m, g) -> System:
         constraint={f"link {i + 1}": link(i) for i in range(n)},
         drawing=lambda q: {"chain": [(0, 0), *np.reshape(q, (-1, 2))], "tip": [q[-2:]]},
         coordinates=[f"{axis}{i + 1}" for i in range(n) for axis in "xy"],
-        outputs={
-            "tip": lambda q: np.array([q[2 * n - 2], q[2 * n - 1]]),
-            "tension": lambda lam, p: 2 * p.l * lam,
-        },
+        outputs={"tip": lambda q: np.array([q[2 * n - 2], q[2 * n - 1]]), "tension": lambda lam, p: 2 * p.l * lam},
         params={"m": float(m), "l": float(l), "g": float(g)},
     )
 

@@ -33,10 +33,7 @@ def double_wishbone_mechanism() -> Mechanism:
     m.spherical("upper ball", "upper arm", "upright", at=(-0.02, 0.62, 0.62))
     m.spherical("lower ball", "lower arm", "upright", at=(0.01, 0.68, 0.27))
     m.distance("tie rod", "chassis", "upright", at=((0.15, 0.30, 0.35), (0.14, 0.66, 0.34)))
-    m.spring(
-        "strut", "lower arm", "chassis", at=((0.0, 0.55, 0.28), (0.0, 0.40, 0.80)), stiffness=32e3, damping=2.2e3,
-        length=0.70,
-    )  # fmt: skip
+    m.spring("strut", "lower arm", "chassis", at=((0.0, 0.55, 0.28), (0.0, 0.40, 0.80)), stiffness=32e3, damping=2.2e3, length=0.70)
     m.point("hub", "upright", (0.0, 0.72, 0.44))
     m.force("tyre", "upright", at="hub", value=tyre)
     return m

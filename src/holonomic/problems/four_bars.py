@@ -9,9 +9,7 @@ from ..model.system import System
 from .problem import Problem, Reference
 
 
-def four_bars(
-    n: int = 2, *, m: float = 1.0, l: float = 1.0, g: float = 9.81, speed: float = 1.0, t_end: float = 10.0
-) -> Problem:
+def four_bars(n: int = 2, *, m: float = 1.0, l: float = 1.0, g: float = 9.81, speed: float = 1.0, t_end: float = 10.0) -> Problem:
     """Return the n-four-bar mechanism A02 of the IFToMM benchmark library.
 
     Ground pins stand at (i l, 0), i = 0..n; above each a uniform upright of length l ends in the joint
@@ -42,10 +40,7 @@ def four_bars(
         system=System(
             mass=lambda p: rod_masses(n, p.m),
             potential=lambda q, p: p.m * p.g * rod_heights(n, q),
-            constraint={
-                **{f"upright {i}": upright(i) for i in range(n + 1)},
-                **{f"bar {i + 1}": bar(i) for i in range(n)},
-            },
+            constraint={**{f"upright {i}": upright(i) for i in range(n + 1)}, **{f"bar {i + 1}": bar(i) for i in range(n)}},
             coordinates=[f"{axis}{i}" for i in range(n + 1) for axis in "xy"],
             outputs={"angle": lambda q: np.arctan2(q[0], q[1])},
             params={"m": m, "l": l, "g": g},

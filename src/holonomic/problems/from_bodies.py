@@ -184,10 +184,7 @@ def pins(q, p):
         "E": (p["rr"] * np.cos(be) - p["d"] * np.cos(be + th), p["rr"] * np.sin(be) - p["d"] * np.sin(be + th)),
         "H": (p["xa"] + p["zt"] * np.cos(de), p["ya"] + p["zt"] * np.sin(de)),
         "G": (p["xa"] + p["u"] * np.sin(ep), p["ya"] - p["u"] * np.cos(ep)),
-        "D": (
-            p["xb"] + p["sc"] * np.sin(ga) + p["sd"] * np.cos(ga),
-            p["yb"] - p["sc"] * np.cos(ga) + p["sd"] * np.sin(ga),
-        ),
+        "D": (p["xb"] + p["sc"] * np.sin(ga) + p["sd"] * np.cos(ga), p["yb"] - p["sc"] * np.cos(ga) + p["sd"] * np.sin(ga)),
     }
 
 

@@ -32,9 +32,7 @@ def heavy_top(*, t_end: float = 1.0) -> Problem:
     return Problem(**{**{name: getattr(made, name) for name in made.__dataclass_fields__}, "v0": tuple(v.tolist())})
 
 
-SOURCE = (
-    "own runs of Euler's equations about the tip and of this problem, at three tolerances, agreeing to these digits"
-)
+SOURCE = "own runs of Euler's equations about the tip and of this problem, at three tolerances, agreeing to these digits"
 
 REFERENCES = (
     Reference(

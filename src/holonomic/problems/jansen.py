@@ -78,9 +78,7 @@ def jansen(*, t_end: float = 2.0, **params: float) -> Problem:
             outputs={
                 "foot": lambda q: np.array([q[10], q[11]]),
                 "crank speed": lambda q, v, p: crank_speed(q, v, p),
-                "bar tension": lambda lam, p: np.array(
-                    [2 * getattr(p, name) * lam[n] for n, name in enumerate(BARS)]
-                ),
+                "bar tension": lambda lam, p: np.array([2 * getattr(p, name) * lam[n] for n, name in enumerate(BARS)]),
             },
             params=params,
             drawing=lambda q, p: {f"bar {name}": ends(name, q, p) for name in BARS} | {"foot": [q[10:12]]},
@@ -121,12 +119,7 @@ def mass(p):
         for one, other, share in ((start, start, 3), (end, end, 3), (start, end, 6), (end, start, 6)):
             joints[one, other] = joints.get((one, other), 0) + m / share
     size = range(2 * len(JOINTS))
-    return np.array(
-        [
-            [joints.get((JOINTS[i // 2], JOINTS[j // 2]), 0) if i % 2 == j % 2 else 0 for j in size]
-            for i in size
-        ]
-    )
+    return np.array([[joints.get((JOINTS[i // 2], JOINTS[j // 2]), 0) if i % 2 == j % 2 else 0 for j in size] for i in size])
 
 
 def weight(q, p):

@@ -30,10 +30,7 @@ def kepler(*, c: float = 0.5, K: float = 1.0, t_end: float = 4 * np.pi) -> Probl
     y0 = (c, 0.0, 0.0, float(np.sqrt(K * (2 / c - 1))))
     back = ()
     if K == 1.0:
-        back = tuple(
-            Reference(2 * np.pi * n, y=y0, digits={"y": 15}, source="exact: a whole number of turns")
-            for n in (1, 2)
-        )
+        back = tuple(Reference(2 * np.pi * n, y=y0, digits={"y": 15}, source="exact: a whole number of turns") for n in (1, 2))
     return Problem(
         name="kepler",
         title="Kepler's problem, two turns",

@@ -71,13 +71,7 @@ def pendulum_a01(*, m: float = 1.0, g: float = 9.81, L: float = 1.0, t_end: floa
     table = ()
     if g == 9.81 and L == 1.0:
         table = tuple(
-            Reference(
-                t,
-                q=state[:2],
-                v=state[2:],
-                digits={"q": 15, "v": 15},
-                source="elliptic functions, 40 digits carried",
-            )
+            Reference(t, q=state[:2], v=state[2:], digits={"q": 15, "v": 15}, source="elliptic functions, 40 digits carried")
             for t, state in A01_STATES.items()
         )
     return Problem(

@@ -203,9 +203,7 @@ def correct_digits(x, reference) -> float:
     return float(-np.log10(max(error, 1e-16))) if np.isfinite(error) else -np.inf
 
 
-def choose(
-    defaults: dict[str, float], given: dict[str, float], problem: str
-) -> tuple[dict[str, float], bool]:
+def choose(defaults: dict[str, float], given: dict[str, float], problem: str) -> tuple[dict[str, float], bool]:
     """Put the caller's parameters over the published ones; also return whether all are still as published."""
     for name in given:
         if name not in defaults:

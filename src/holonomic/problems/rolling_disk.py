@@ -9,13 +9,7 @@ from .problem import Problem
 
 
 def rolling_disk(
-    *,
-    radius: float = 0.2,
-    circle: float = 1.5,
-    lean: float = 0.3,
-    mass: float = 1.0,
-    g: float = 9.81,
-    t_end: float = 5.0,
+    *, radius: float = 0.2, circle: float = 1.5, lean: float = 0.3, mass: float = 1.0, g: float = 9.81, t_end: float = 5.0
 ) -> Problem:
     """Return a thin disk that leans by a constant angle while its centre goes round a circle.
 

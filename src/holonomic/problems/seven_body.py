@@ -63,26 +63,16 @@ def seven_body(*, t_end: float = 0.03, **params: float) -> Problem:
             constraint={
                 "loop 1 x": lambda q, p: point_E(q, p)[0] - p.ss * np.sin(q[2]) - p.xb,
                 "loop 1 y": lambda q, p: point_E(q, p)[1] + p.ss * np.cos(q[2]) - p.yb,
-                "loop 2 x": lambda q, p: (
-                    point_E(q, p)[0] - p.e * np.sin(q[3] + q[4]) - p.zt * np.cos(q[4]) - p.xa
-                ),
-                "loop 2 y": lambda q, p: (
-                    point_E(q, p)[1] + p.e * np.cos(q[3] + q[4]) - p.zt * np.sin(q[4]) - p.ya
-                ),
-                "loop 3 x": lambda q, p: (
-                    point_E(q, p)[0] - p.zf * np.cos(q[5] + q[6]) - p.u * np.sin(q[6]) - p.xa
-                ),
-                "loop 3 y": lambda q, p: (
-                    point_E(q, p)[1] - p.zf * np.sin(q[5] + q[6]) + p.u * np.cos(q[6]) - p.ya
-                ),
+                "loop 2 x": lambda q, p: point_E(q, p)[0] - p.e * np.sin(q[3] + q[4]) - p.zt * np.cos(q[4]) - p.xa,
+                "loop 2 y": lambda q, p: point_E(q, p)[1] + p.e * np.cos(q[3] + q[4]) - p.zt * np.sin(q[4]) - p.ya,
+                "loop 3 x": lambda q, p: point_E(q, p)[0] - p.zf * np.cos(q[5] + q[6]) - p.u * np.sin(q[6]) - p.xa,
+                "loop 3 y": lambda q, p: point_E(q, p)[1] - p.zf * np.sin(q[5] + q[6]) + p.u * np.cos(q[6]) - p.ya,
             },
             coordinates=dict.fromkeys(ANGLES, "angle"),
             outputs={
                 "F": lambda q, p: np.array([p.rr * np.cos(q[0]), p.rr * np.sin(q[0])]),
                 "E": lambda q, p: point_E(q, p),
-                "force at E": lambda lam: np.array(
-                    [-(lam[0] + lam[2] + lam[4]), -(lam[1] + lam[3] + lam[5])]
-                ),
+                "force at E": lambda lam: np.array([-(lam[0] + lam[2] + lam[4]), -(lam[1] + lam[3] + lam[5])]),
                 "spring length": lambda q, p: spring_length(q, p),
             },
             params=params,
@@ -102,9 +92,7 @@ def seven_body(*, t_end: float = 0.03, **params: float) -> Problem:
 
 def seven_body_a03(*, t_end: float = 0.05, **params: float) -> Problem:
     """Return the seven-body mechanism over the interval of A03 of [iftomm-benchmarks], 0.05 s."""
-    return replace(
-        seven_body(t_end=t_end, **params), name="seven-body-a03", title="Seven-body mechanism, IFToMM A03"
-    )
+    return replace(seven_body(t_end=t_end, **params), name="seven-body-a03", title="Seven-body mechanism, IFToMM A03")
 
 
 def drawing(q, p):
@@ -126,12 +114,7 @@ def drawing(q, p):
 
 def point_E(q, p):
     """Return the end of the coupler, where the three branches meet."""
-    return np.array(
-        [
-            p.rr * np.cos(q[0]) - p.d * np.cos(q[0] + q[1]),
-            p.rr * np.sin(q[0]) - p.d * np.sin(q[0] + q[1]),
-        ]
-    )
+    return np.array([p.rr * np.cos(q[0]) - p.d * np.cos(q[0] + q[1]), p.rr * np.sin(q[0]) - p.d * np.sin(q[0] + q[1])])
 
 
 def mass(q, p):
@@ -247,14 +230,7 @@ REFERENCES = (
             -566749.4220009955,
             9826.50780154414,
         ),
-        lam=(
-            199.17534810453864,
-            -29.75530997497169,
-            23.06654361162216,
-            31.452725275771158,
-            22.642494786394384,
-            11.617392352611231,
-        ),
+        lam=(199.17534810453864, -29.75530997497169, 23.06654361162216, 31.452725275771158, 22.642494786394384, 11.617392352611231),
         digits={"q": 15, "v": 14, "a": 13, "lam": 13},
         source=f"q, v: {QUAD}; a, lam: {EXTENDED}",
     ),

@@ -38,10 +38,7 @@ def slider_crank(*, t_end: float = 10.0, **params: float) -> Problem:
                 "rod centre y": lambda q, p: q[2] - (p.l - p.l1) * np.sin(q[3]),
             },
             coordinates={"theta": "angle", "x2": "length", "y2": "length", "psi": "angle"},
-            outputs={
-                "slider": lambda q, p: p.r * np.cos(q[0]) + p.l * np.cos(q[3]),
-                "crank torque": lambda t, v: np.sin(t) - v[0],
-            },
+            outputs={"slider": lambda q, p: p.r * np.cos(q[0]) + p.l * np.cos(q[3]), "crank torque": lambda t, v: np.sin(t) - v[0]},
             params=params,
             drawing=drawing,
         ),

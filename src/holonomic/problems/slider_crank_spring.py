@@ -41,7 +41,8 @@ def slider_crank_spring(*, t_end: float = 10.0, **params: float) -> Problem:
             params=params,
             drawing=lambda q, p: {
                 "crank": [(0, 0), (p.a * np.cos(q[0]), p.a * np.sin(q[0]))],
-                "rod": [(q[1] - np.cos(q[2]), -np.sin(q[2])), (q[1], 0)], "slider": [(q[1], 0)],
+                "rod": [(q[1] - np.cos(q[2]), -np.sin(q[2])), (q[1], 0)],
+                "slider": [(q[1], 0)],
             },
         ),
         t_end=t_end,

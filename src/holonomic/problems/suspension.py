@@ -42,12 +42,8 @@ def suspension(*, t_end: float = 1.0, **params: float) -> Problem:
                 "ball joint x": lambda q: q[3] - q[0] - LENGTH / 2 * np.cos(q[2]),
                 "ball joint y": lambda q: q[4] - q[1] - LENGTH / 2 * np.sin(q[2]),
             },
-            coordinates={
-                "arm x": "length", "arm y": "length", "arm angle": "angle", "hub x": "length", "hub y": "length",
-            },
-            outputs={
-                "bushing x": lambda q, v, p: _bushing(q, v, p)[0], "bushing y": lambda q, v, p: _bushing(q, v, p)[1],
-            },
+            coordinates={"arm x": "length", "arm y": "length", "arm angle": "angle", "hub x": "length", "hub y": "length"},
+            outputs={"bushing x": lambda q, v, p: _bushing(q, v, p)[0], "bushing y": lambda q, v, p: _bushing(q, v, p)[1]},
             params=params,
         ),
         t_end=t_end,
@@ -56,7 +52,7 @@ def suspension(*, t_end: float = 1.0, **params: float) -> Problem:
         references=(REFERENCE,) if published else (),
         source="this library, tutorial on stiff systems",
         notes="An explicit method needs steps of about 60 µs for the bushing, the motion 100 times longer ones.",
-    )  # fmt: skip
+    )
 
 
 def _bushing(q, v, p):

@@ -12,10 +12,7 @@ START = (70.0, -140.0)  # degrees
 
 # kg, m, m/s²; beta puts the start on the parabola
 ARM = {"m1": 36.0, "m2": 36.0, "l1": 1.0, "l2": 1.0, "g": 9.81}
-PARAMS = {
-    "I": {**ARM, "beta": float((2 * np.cos(np.deg2rad(START[0]))) ** 2)},
-    "II": {**ARM, "omega": 0.5},
-}
+PARAMS = {"I": {**ARM, "beta": float((2 * np.cos(np.deg2rad(START[0]))) ** 2)}, "II": {**ARM, "omega": 0.5}}
 
 
 def two_link_arm(case: str = "I", *, t_end: float | None = None, **params: float) -> Problem:
@@ -35,9 +32,7 @@ def two_link_arm(case: str = "I", *, t_end: float | None = None, **params: float
         m1, m2, l1, l2, g and beta (case I) or omega (case II).
     """
     if case not in PARAMS:
-        raise BadArgument(
-            f"The two-link arm has no case {case!r}. Choose 'I' (parabola) or 'II' (moving height)."
-        )
+        raise BadArgument(f"The two-link arm has no case {case!r}. Choose 'I' (parabola) or 'II' (moving height).")
     name = "two-link-arm" if case == "I" else "two-link-arm-II"
     params, published = choose(PARAMS[case], params, name)
     if case == "I":
@@ -78,12 +73,7 @@ def drawing(q, p):
 
 def tip(q, p):
     """Return the tip (x2, y2)."""
-    return np.array(
-        [
-            p.l1 * np.cos(q[0]) + p.l2 * np.cos(q[0] + q[1]),
-            p.l1 * np.sin(q[0]) + p.l2 * np.sin(q[0] + q[1]),
-        ]
-    )
+    return np.array([p.l1 * np.cos(q[0]) + p.l2 * np.cos(q[0] + q[1]), p.l1 * np.sin(q[0]) + p.l2 * np.sin(q[0] + q[1])])
 
 
 def mass(q, p):
@@ -103,9 +93,7 @@ def velocity_terms(q, v, p):
 
 def weight(q, p):
     """Return the potential of gravity."""
-    return p.g * (
-        p.m1 * p.l1 * np.sin(q[0]) / 2 + p.m2 * (p.l1 * np.sin(q[0]) + p.l2 * np.sin(q[0] + q[1]) / 2)
-    )
+    return p.g * (p.m1 * p.l1 * np.sin(q[0]) / 2 + p.m2 * (p.l1 * np.sin(q[0]) + p.l2 * np.sin(q[0] + q[1]) / 2))
 
 
 NOTES = {

@@ -126,10 +126,7 @@ def creep(x, dx, beta, c: dict, side: float, angle, N):
     T = [st * tx + ct * cd * ty, sd * ty, ct * tx - st * cd * ty]
     s3, c3 = np.sin(th), np.cos(th)
     m1 = -(xi * s3 + R * sps * c3 * cp) * T[0] - R * sps * sp * T[1] + (-xi * c3 + R * sps * s3 * cp) * T[2]
-    m2 = (
-        -(xi * c3 * sp - R * cps * c3 * cp) * T[0] + (xi * cp + R * cps * sp) * T[1]
-        + (xi * s3 * sp - R * cps * s3 * cp) * T[2]
-    )  # fmt: skip
+    m2 = -(xi * c3 * sp - R * cps * c3 * cp) * T[0] + (xi * cp + R * cps * sp) * T[1] + (xi * s3 * sp - R * cps * s3 * cp) * T[2]
     m3 = -R * (cps * s3 + sps * c3 * sp) * T[0] + R * sps * cp * T[1] - R * (cps * c3 - sps * s3 * sp) * T[2]
     return T, (m1, m2, m3)
 
@@ -280,4 +277,4 @@ POSED_AT_10 = Reference(
     lam=(101.24044903201, 56.285630573753),
     digits={"q": 6, "v": 6, "s": 6, "w": 6, "lam": 3},
     source="[ivp-testset]; our own runs agree with its velocities to 1e-5",
-)  # fmt: skip
+)

@@ -191,9 +191,7 @@ def seven_bodies(row) -> dict:
     problem = seven_body(t_end=0.3)
     # the paper's error norm knows nothing of angles that count turns
     problem = replace(problem, system=replace(problem.system, coordinates=tuple(problem.system.coordinates)))
-    sol = simulate(
-        problem, integrator=RK45(), stabilization=adaptive(row["method"]), rtol=1e-5, atol=1e-6, first_step=1e-4
-    )
+    sol = simulate(problem, integrator=RK45(), stabilization=adaptive(row["method"]), rtol=1e-5, atol=1e-6, first_step=1e-4)
     drift = largest_drift(sol)
     return {
         "steps": sol.stats["steps"] + sol.stats["rejected"],

@@ -30,9 +30,7 @@ from .paper import Curve, Drawing, FigurePanel
 
 def pair(stabilization, h: float = 0.01):
     """Return the run of Example 1 by backward Euler."""
-    return simulate(
-        index2_pair(), formulation=Index1(), integrator=BackwardEuler(), stabilization=stabilization, step=h
-    )
+    return simulate(index2_pair(), formulation=Index1(), integrator=BackwardEuler(), stabilization=stabilization, step=h)
 
 
 def table_1_1(row) -> dict:
@@ -44,10 +42,7 @@ def table_1_1(row) -> dict:
         "(1.8), F = Gᵀ": lambda: InvariantStabilization(gain=gamma, F="1.8"),
     }
     sol = pair(methods[row["method"]]() if gamma else None)
-    return {
-        "error": float(np.abs(sol.q[-1] - np.exp(1.0)).max()),
-        "drift": float(np.abs(drift(sol)["position"][-1]).max()),
-    }
+    return {"error": float(np.abs(sol.q[-1] - np.exp(1.0)).max()), "drift": float(np.abs(drift(sol)["position"][-1]).max())}
 
 
 def error_over_gamma() -> FigurePanel:
@@ -123,9 +118,9 @@ def second_coordinate(method: str, h_over_pi: float, periods: int = 2) -> tuple[
         stabilization = PostStabilization("both", 1)
     else:
         stabilization = None
-    integrator = {
-        "forward Euler": Euler(), "explicit midpoint": Midpoint(), "implicit midpoint": ImplicitMidpoint(),
-    }[method.split(",")[0]]  # fmt: skip
+    integrator = {"forward Euler": Euler(), "explicit midpoint": Midpoint(), "implicit midpoint": ImplicitMidpoint()}[
+        method.split(",")[0]
+    ]
     sol = simulate(
         problem, 2 * np.pi * periods, formulation=Index1(), integrator=integrator, stabilization=stabilization,
         step=h_over_pi * np.pi,
@@ -182,9 +177,7 @@ def crank_table(row) -> dict:
     levels = drift(crank(method.split(",")[0], 10.0, 0.1))
     size = {level: np.abs(rows).max(axis=1) for level, rows in levels.items()}
     return {
-        f"{level} drift, step 1 over step {later}": float(size[level][1] / size[level][later])
-        for level in size
-        for later in (2, 3)
+        f"{level} drift, step 1 over step {later}": float(size[level][1] / size[level][later]) for level in size for later in (2, 3)
     }
 
 
@@ -210,9 +203,7 @@ def claims(row) -> dict:
     method = row["method"]
     if method.startswith("counterexample"):
         # the integrator's own error takes the first step away from the circle
-        sol = simulate(
-            leaving_circle(), 10.0, integrator=RK4(), step=1e-3, stabilization=InvariantStabilization(gain=row["gamma"])
-        )
+        sol = simulate(leaving_circle(), 10.0, integrator=RK4(), step=1e-3, stabilization=InvariantStabilization(gain=row["gamma"]))
         return {"h far along the run": float(abs(drift(sol)["position"][-1, 0]))}
     if method.startswith("(4."):
         return recursion(method)
@@ -226,10 +217,7 @@ def claims(row) -> dict:
         coarse, fine = (largest_drift(pair(pulls["(3.4), alpha = 1"], h))["position"] for h in (0.01, 0.005))
         return {"ratio of drifts": coarse / fine}
     sol = pair(pulls[method])
-    return {
-        "error": float(np.abs(sol.q[-1] - np.exp(1.0)).max()),
-        "drift": largest_drift(sol)["position"],
-    }
+    return {"error": float(np.abs(sol.q[-1] - np.exp(1.0)).max()), "drift": largest_drift(sol)["position"]}
 
 
 def recursion(method: str) -> dict:
@@ -238,9 +226,7 @@ def recursion(method: str) -> dict:
     baumgarte = method.startswith("(4.6)")
     stabilization = Baumgarte(gains=(2 / h, 1 / h**2)) if baumgarte else InvariantStabilization(gain=1 / h)
     point = System(mass=np.eye(1), constraint=lambda q: q[0])
-    sol = simulate(
-        point, 5 * h, q0=[1.0], v0=[1.0], initial="free", integrator=Euler(), step=h, stabilization=stabilization
-    )
+    sol = simulate(point, 5 * h, q0=[1.0], v0=[1.0], initial="free", integrator=Euler(), step=h, stabilization=stabilization)
     s, r = sol.q[:, 0], sol.v[:, 0]
     if baumgarte:
         first = {"|s_1 - s_0 - h r_0|": s[1] - s[0] - h * r[0], "|r_1 + s_0/h + r_0|": r[1] + s[0] / h + r[0]}

@@ -51,9 +51,7 @@ def index_2(problem):
             "projected invariant (4.7), D = Cᵀ": (ProjectedInvariants("Pa"), None),
             "state space, R = (1, 0)": (StateSpace(R=((1, 0),)), None),
         }[row["method"]]
-        sol = simulate(
-            problem(), formulation=formulation, integrator=BackwardEuler(), stabilization=stabilization, step=0.01
-        )
+        sol = simulate(problem(), formulation=formulation, integrator=BackwardEuler(), stabilization=stabilization, step=0.01)
         return {"error": error(sol.q), "drift": last_drift(sol)}
 
     return compute
@@ -91,9 +89,8 @@ def both_levels(row) -> dict:
     """Return the errors of a formulation that keeps both levels."""
     formulation = GGL() if row["method"] == "S" else ProjectedInvariants(row["method"])
     sol = simulate(
-        rapid_constraint(nu=row["nu"]), formulation=formulation, integrator=BackwardEuler(), stabilization=None,
-        step=row["h"],
-    )  # fmt: skip
+        rapid_constraint(nu=row["nu"]), formulation=formulation, integrator=BackwardEuler(), stabilization=None, step=row["h"]
+    )
     return {"error of p": error(sol.q), "error of v": error(sol.v)}
 
 
@@ -124,9 +121,8 @@ def projections(row) -> dict:
     if "(4.7)" in method:
         formulation, stabilization = ProjectedInvariants("Pa"), Projection()
     sol = simulate(
-        index2_pair(nu=nu), formulation=formulation, integrator=ImplicitMidpoint("stage"), step=0.01,
-        stabilization=stabilization,
-    )  # fmt: skip
+        index2_pair(nu=nu), formulation=formulation, integrator=ImplicitMidpoint("stage"), step=0.01, stabilization=stabilization
+    )
     return {"error": error(sol.q)}
 
 

@@ -245,8 +245,7 @@ def projection(eps: float) -> dict[str, float]:
         iterates.append(point - J.T @ np.linalg.solve(J @ J.T, phi + J @ (point - iterates[-1])))
     moved = [np.linalg.norm(b - a) for a, b in pairwise(iterates)]
     resting = Ode(
-        lambda y: 0 * y,
-        invariants={"rod": lambda y: y[0] ** 2 + y[1] ** 2 - 1, "speed": lambda y: y[0] * y[2] + y[1] * y[3]},
+        lambda y: 0 * y, invariants={"rod": lambda y: y[0] ** 2 + y[1] ** 2 - 1, "speed": lambda y: y[0] * y[2] + y[1] * y[3]}
     )
 
     def after(stabilization) -> np.ndarray:
@@ -275,9 +274,7 @@ def rolled(form: str, tol: float):
     formulation = Index2() if form == "index 2" else Index1()
     integrator = BDF() if form == "index 2" else BDF(6)  # orders of the paper's program; with constraints 6 is unstable
     stabilization = Projection(tol=1e-14) if form.endswith("projection") else None
-    return simulate(
-        wheelset(), formulation=formulation, integrator=integrator, stabilization=stabilization, rtol=tol, atol=tol
-    )
+    return simulate(wheelset(), formulation=formulation, integrator=integrator, stabilization=stabilization, rtol=tol, atol=tol)
 
 
 def flying(row) -> dict:
@@ -315,9 +312,7 @@ def relative_errors(sol) -> dict[str, float]:
         "psi": [-0.00033666751972196, 0.00037839614386969], "xi": [-0.15949425684022, 0.14173214964613],
         "lambda": [-0.010124044903201, -0.0056285630573753],
     }  # fmt: skip
-    return {
-        f"relative error of {name}": float(np.max(np.abs(np.divide(found[name], known[name]) - 1))) for name in known
-    }
+    return {f"relative error of {name}": float(np.max(np.abs(np.divide(found[name], known[name]) - 1))) for name in known}
 
 
 def flying_wheelset() -> list[list[FigurePanel]]:

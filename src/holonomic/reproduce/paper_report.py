@@ -118,12 +118,9 @@ class Report(Sequence[Entry]):
         entries = [entry for entry in self if entry.table == table.id]
         notes = {note: n for n, note in enumerate(dict.fromkeys(e.note for e in entries if e.note), 1)}
         rows = tuple(
-            (
-                e.method, e.quantity, _cell(e.printed), _cell(e.ours), e.rule,
-                e.verdict + (f" [{notes[e.note]}]" if e.note else ""),
-            )
+            (e.method, e.quantity, _cell(e.printed), _cell(e.ours), e.rule, e.verdict + (f" [{notes[e.note]}]" if e.note else ""))
             for e in entries
-        )  # fmt: skip
+        )
         columns = ("method", "quantity", "printed", "ours", "rule", "verdict")
         return Table("", columns, rows, tuple(f"[{n}] {note}" for note, n in notes.items()))
 

@@ -123,10 +123,7 @@ def consistent(row) -> dict:
     steps = [5.0 / n for n in (125, 250, 500, 1000)]
     study = observed_order(unit_circle(), Trapezoidal(), None, steps, formulation=FORMS[form])
     sizes = np.maximum(study.error["q"].sizes, study.error["v"].sizes)
-    return {
-        "order": float(np.log2(sizes[-2] / sizes[-1])),
-        "largest error, 1000 steps": float(sizes[-1]),
-    }
+    return {"order": float(np.log2(sizes[-2] / sizes[-1])), "largest error, 1000 steps": float(sizes[-1])}
 
 
 def classes(row) -> dict:
@@ -173,9 +170,7 @@ def linear_equations(row) -> dict:
     study = observed_order(system, Trapezoidal(), None, steps, formulation=form["formulation"], **given)
     sol = simulate(system, **given, **form, integrator=Trapezoidal(), step=0.01)
     gII = [acceleration_level(*state) for state in zip(sol.t, sol.q, sol.v, sol.unknowns["lam"], strict=True)]
-    once, often = (
-        simulate(system, **given, **form, integrator=BackwardEuler(once=way), step=0.01) for way in (True, False)
-    )
+    once, often = (simulate(system, **given, **form, integrator=BackwardEuler(once=way), step=0.01) for way in (True, False))
     return {
         "order": study.order,
         "order of lambda": study.error["lam"].order,
@@ -228,7 +223,7 @@ def figure_panels(form: str, free: int) -> list[list[FigurePanel]]:
             title, [*(Curve(s, y, faint=True) for y in exact[name].T), *(Curve(t, y) for y in np.atleast_2d(found[name].T))]
         )
         for name, title in (("p", "p"), ("v", "v"), ("lam", "λ"))
-    ]  # fmt: skip
+    ]
     below = [FigurePanel(name, [Curve(s, expected[name], faint=True), Curve(t[1:], found[name][1:])]) for name in expected]
     return [above, below]
 

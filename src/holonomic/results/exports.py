@@ -22,12 +22,7 @@ class Exports:
         return [each.as_written if isinstance(each, Exports) else each for each in (self, *others)]
 
     def plot(
-        self,
-        *names: str,
-        ax: Axes | Sequence[Axes] | None = None,
-        style: str = "light",
-        points: int = 2000,
-        **line,
+        self, *names: str, ax: Axes | Sequence[Axes] | None = None, style: str = "light", points: int = 2000, **line
     ) -> Figure:
         """Plot quantities over time, one axes per name.
 
@@ -53,9 +48,7 @@ class Exports:
 
         return plot(self.as_written, names, ax=ax, style=style, points=points, **line)
 
-    def phase(
-        self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line
-    ) -> Figure:
+    def phase(self, *names: str, ax: Axes | None = None, style: str = "light", points: int = 2000, **line) -> Figure:
         """Plot a coordinate's velocity over it, or a second quantity over the first."""
         from ..view.plot import phase
 

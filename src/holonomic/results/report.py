@@ -41,7 +41,7 @@ def facts(sol) -> dict[str, Any]:
         "redundant": begin.redundant,
         "root": begin.root,
         "not_unique": list(begin.not_unique),
-    }  # fmt: skip
+    }
 
 
 def heading(sol) -> str:
@@ -113,9 +113,7 @@ def report_lines(sol) -> Lines:
         listed = ", ".join(map(repr, names)) if len(names) <= FEW else f"{rows_in_short(names)} (diagnose() lists them)"
         found.append(("not unique", f"reactions of {listed}; {how}"))
     if sol.trail.data is None:
-        found.append(
-            ("loaded", "without the model: between its times sol(t) is cubic Hermite in (q, v), (v, a)")
-        )
+        found.append(("loaded", "without the model: between its times sol(t) is cubic Hermite in (q, v), (v, a)"))
     found.append(("versions", ", ".join(f"{name} {version}" for name, version in known["versions"].items())))
     return found
 
@@ -185,8 +183,7 @@ def as_html(sol) -> str:
         return f"<pre>{html.escape(_states(sol))}</pre>"
     cell = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
     body = "".join(
-        f'<tr><th style="{cell};font-weight:600">{html.escape(name)}</th>'
-        f'<td style="{cell}">{html.escape(text)}</td></tr>'
+        f'<tr><th style="{cell};font-weight:600">{html.escape(name)}</th><td style="{cell}">{html.escape(text)}</td></tr>'
         for name, text in report_lines(sol)
     )
     head = f"<strong>{html.escape(heading(sol))}</strong>"

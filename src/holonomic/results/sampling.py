@@ -240,9 +240,7 @@ def _inside_steps(sol, times, rows):
     done = np.zeros(1, dtype=np.int64)
     for data, _, last in _pieces(sol, t[rows]):
         while True:
-            status = go(
-                plan.slots, plan.for_kernels(data), method, run, loop, kept, rows, times, last, out, done,
-            )  # fmt: skip
+            status = go(plan.slots, plan.for_kernels(data), method, run, loop, kept, rows, times, last, out, done)
             raise_what_was_raised()
             if not (plan.supplies(status) or (status == NOT_FINITE and _loosened(plan, data))):
                 break

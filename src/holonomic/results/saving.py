@@ -136,9 +136,7 @@ def save(sol: Solution, path: str | Path) -> None:
     arrays |= _rates(sol) | _event_variables(sol) | _drawn_variables(sol) | _unknown_variables(sol) | acting
     too_large = [name for name, (_, values, _) in arrays.items() if values.nbytes > LARGEST]
     if too_large:
-        raise BadArgument(
-            f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=."
-        )
+        raise BadArgument(f"{too_large[0]!r} is larger than NetCDF-3 holds (4 GiB). Keep fewer times: save_at=.")
     known = {
         "labels": asdict(Labels.of(model)), "facts": report.facts(sol) | {"why": sol.plan.why()}, "stats": sol.stats,
         "ended": sol.ended, "steps_kept": sol.trail.steps_kept, "span": sol.span, "events": list(sol.plan.events),
@@ -205,11 +203,7 @@ def _event_variables(sol) -> Variables:
             if part == "by_row" and values is not None:
                 values = np.array([as_array(each) for each in values])
             if values is not None and values.size:
-                found[f"event_{index}_{part}"] = (
-                    (f"event_{index}_times", *dims),
-                    values,
-                    f"event {name}: {part}",
-                )
+                found[f"event_{index}_{part}"] = ((f"event_{index}_times", *dims), values, f"event {name}: {part}")
     return found
 
 
@@ -316,9 +310,7 @@ def load(path: str | Path) -> Solution:
         if "mechanism" in known or not (known.get("scene") or {}).get("bodies"):
             return _rebuilt(known, arrays)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as problem:
-        raise BadArgument(
-            f"{path} is damaged: {problem!r}. Save the run again with sol.save(path)."
-        ) from problem
+        raise BadArgument(f"{path} is damaged: {problem!r}. Save the run again with sol.save(path).") from problem
     raise BadArgument(
         f"{path} was written by an early holonomic, without the parts of its mechanism: forces of joints cannot be read from it. "
         "Run the mechanism again and save it with sol.save(path)."
@@ -351,9 +343,7 @@ def _rebuilt(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> Solution:
         mapped: dict[str, Any] = {}
         if name in known.get("maps", ()):
             mapped = {"by_row": get(f"event_{index}_by_row", nl, nv, length=n), "row_labels": tuple(model.row_labels)}
-        events[name] = EventLog(
-            **{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}, **mapped
-        )
+        events[name] = EventLog(**{part: get(f"event_{index}_{part}", *s, length=n) for part, s in sizes.items()}, **mapped)
     t_end, *last = known["end"]
     end_q, end_v, end_a, end_lam, *more = (np.array(part, dtype=float) for part in last)
     acting = acts.restored(known, arrays)

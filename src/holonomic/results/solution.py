@@ -175,9 +175,7 @@ class Solution(Exports):
     def _part(self, name: str) -> np.ndarray:
         model, level = self.plan.model, ("x", "dx", "ddx").index(name)
         if not is_dae(model) or level >= order_of(model):
-            raise BadArgument(
-                f"sol.{name} belongs to a Dae of order {level + 1} or more. A System has q and v, an Ode y."
-            )
+            raise BadArgument(f"sol.{name} belongs to a Dae of order {level + 1} or more. A System has q and v, an Ode y.")
         n = model.nq // order_of(model)
         return self._hand_out(name, lambda: self.trail.shaped(self.trail.arrays[1][:, level * n : (level + 1) * n]))
 
@@ -367,9 +365,7 @@ class Solution(Exports):
     def energy(self) -> Energy:
         """Kinetic, potential and total energy of a System; J."""
         if self.plan.model.is_ode:
-            raise BadArgument(
-                "an Ode has no energy of its own. State it as an output or an invariant of the Ode."
-            )
+            raise BadArgument("an Ode has no energy of its own. State it as an output or an invariant of the Ode.")
         kinetic, potential = sampling.energies(self).T
         return Energy(*(self.trail.shaped(part) for part in (kinetic, potential, kinetic + potential)))
 

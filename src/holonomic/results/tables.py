@@ -66,11 +66,7 @@ def variables(sol) -> Variables:
             "lam": (("time", "constraint"), sampling.multipliers(sol), "multipliers"),
         }
         if model.n_lam:
-            found["reactions"] = (
-                ("time", speed),
-                sampling.forces(sol),
-                "-G^T lam, force of the constraints on the system",
-            )
+            found["reactions"] = (("time", speed), sampling.forces(sol), "-G^T lam, force of the constraints on the system")
         kinetic, potential = sampling.energies(sol).T
         found["energy_kinetic"] = ("time",), kinetic, "kinetic energy, J"
         found["energy_potential"] = ("time",), potential, "potential energy, J"
@@ -78,11 +74,7 @@ def variables(sol) -> Variables:
         r = sampling.residuals(sol)
         found["drift_position"] = ("time", holonomic), r[:, :n], "g"
         found["drift_velocity"] = ("time", "constraint"), r[:, first:], "G v + g_t"
-        found["drift_invariant"] = (
-            ("time", "invariant"),
-            r[:, n:first],
-            "change of the invariants since the start",
-        )
+        found["drift_invariant"] = (("time", "invariant"), r[:, n:first], "change of the invariants since the start")
     for name, values in sampling.outputs(sol).items():
         axes = tuple(f"output_{slug(name)}_{i}" for i in range(values.ndim - 1))
         found[f"output_{slug(name)}"] = ("time", *axes), values, f"output {name}"
@@ -110,11 +102,7 @@ def to_xarray(sol):
         data[name] = xarray.Variable(dims, values, {"long_name": text})
     for name in model.output_shapes:
         if f"output_{slug(name)}" in data:
-            free = (
-                name
-                if name not in data and name not in labels(model) and name != "time"
-                else f"output {name}"
-            )
+            free = name if name not in data and name not in labels(model) and name != "time" else f"output {name}"
             data[free] = data.pop(f"output_{slug(name)}")
     for name, values in parts(sol).items():
         dims = ("time",) if values.shape[1] == 1 else ("time", "axis")
@@ -189,7 +177,7 @@ def columns(sol, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
         for name in names:
             if not isinstance(name, str):
-                raise BadArgument(f"columns are named by texts, one after the other, as in sol.to_csv(path, \"q\"), got {name!r}.")
+                raise BadArgument(f'columns are named by texts, one after the other, as in sol.to_csv(path, "q"), got {name!r}.')
             found |= kinds[name] if name in kinds else _parted(name, _numbers(sol, name))
         return found
     found = {name: values for kind in kinds.values() for name, values in kind.items()}

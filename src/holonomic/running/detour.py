@@ -13,16 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import (
-    MORE,
-    NEED_PASSAGE,
-    NO_CONVERGENCE,
-    OK,
-    PULL_FAILED,
-    SINGULAR,
-    STEP_COLLAPSED,
-    HolonomicError,
-)
+from ..errors import MORE, NEED_PASSAGE, NO_CONVERGENCE, OK, PULL_FAILED, SINGULAR, STEP_COLLAPSED, HolonomicError
 from ..formulations.index1 import Index1
 from ..integrators.runge_kutta import DOP853
 from ..kernels.memory import BY_ENDS, BY_STAGES

@@ -137,7 +137,8 @@ def explain(status: int, run, plan, sol, why: str = "") -> HolonomicError:
     if cause == PULL_FAILED and status != STEP_COLLAPSED:
         return StepFailed(
             f"the projection onto the {'invariants' if plan.model.is_ode and not plan.model.n_constraints else 'constraints'} did "
-            f"not converge at t = {t:.6g}{_shorter(run, plan, sol)}", sol
+            f"not converge at t = {t:.6g}{_shorter(run, plan, sol)}",
+            sol,
         )
     if status == STEP_COLLAPSED:
         if growth_of_multipliers(plan, sol) is None:
@@ -376,6 +377,5 @@ def _singular(run, plan, sol) -> HolonomicError:
     except (np.linalg.LinAlgError, HolonomicError, ValueError, IndexError):
         pass
     return SingularPosition(
-        f"singular position at t = {t:.6g}: {why}Multipliers are not defined there.{way_past(run)} See error.solution.",
-        sol,
+        f"singular position at t = {t:.6g}: {why}Multipliers are not defined there.{way_past(run)} See error.solution.", sol
     )

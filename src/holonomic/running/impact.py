@@ -27,9 +27,7 @@ def after_event(model, event, name: str, t: float, x, data, kept=None) -> tuple[
     except HolonomicError:
         raise
     except Exception as problem:
-        raise StepFailed(
-            f"{role} failed at t = {t:.6g}: {type(problem).__name__}: {problem}. See error.solution."
-        ) from problem
+        raise StepFailed(f"{role} failed at t = {t:.6g}: {type(problem).__name__}: {problem}. See error.solution.") from problem
     if result is None:
         raise WrongShape(f"{role} returned nothing at t = {t:.6g}: is a `return` missing?")
     if isinstance(model.system, Dae):  # x alone, or (x, x', ..)

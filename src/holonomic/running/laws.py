@@ -152,9 +152,7 @@ class Law:
 
     def _read(self, flat: np.ndarray) -> dict[str, Any]:
         """Outputs by name."""
-        return {
-            name: flat[first] if shape == () else flat[first:end].reshape(shape) for name, first, end, shape in self._places
-        }
+        return {name: flat[first] if shape == () else flat[first:end].reshape(shape) for name, first, end, shape in self._places}
 
 
 def places_of(shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[str, int, int, tuple[int, ...]]]:

@@ -249,7 +249,13 @@ class Prepared:
         return found
 
     def _walked(
-        self, here: Opened, asked: Asked, status: int | None, part: Part, parts: list[Solution], choosing: Choosing | None,
+        self,
+        here: Opened,
+        asked: Asked,
+        status: int | None,
+        part: Part,
+        parts: list[Solution],
+        choosing: Choosing | None,
         other: Choice | None = None,
     ) -> Solution:
         """Go on from behind the first stretch of a part, with this status; None: it was dealt with, or `other` is to take over."""

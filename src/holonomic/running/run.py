@@ -362,4 +362,3 @@ class Run:
         self.watching.collect(self.memory.event_rows, events)
         self.memory.event_rows = 0
         self.passages.collect()
-

@@ -9,15 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import OK
-from ..kernels.signatures import (
-    FULL_TANGENT,
-    POS_TANGENT,
-    PULL,
-    TANGENT,
-    VEL_TANGENT,
-    Fn,
-    call_model,
-)
+from ..kernels.signatures import FULL_TANGENT, POS_TANGENT, PULL, TANGENT, VEL_TANGENT, Fn, call_model
 from ..kernels.vectors import subtract_row
 from ..model.model_base import Bend, Direction
 from ..model.statement import argument_text

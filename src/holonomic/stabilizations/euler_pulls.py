@@ -14,16 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import OK, PULL_FAILED, SINGULAR, BadArgument
-from ..kernels.signatures import (
-    FULL_FACTOR,
-    FULL_SOLVE,
-    FULL_SPREAD,
-    FULL_TANGENT,
-    PULL,
-    RESIDUAL,
-    Fn,
-    call_model,
-)
+from ..kernels.signatures import FULL_FACTOR, FULL_SOLVE, FULL_SPREAD, FULL_TANGENT, PULL, RESIDUAL, Fn, call_model
 from ..kernels.vectors import ROUNDING, subtract
 from ..model.given_numbers import as_number, is_whole
 from ..model.model_base import Direction

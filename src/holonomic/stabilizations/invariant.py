@@ -92,9 +92,7 @@ class InvariantStabilization(Stabilization):
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         bend = Bend(ORTHOGONAL.get(self.F, self.F), self.D, self.integral)
-        return Lowered(
-            no_pull, no_tangent, gains=lambda order: (float(self.gain or 0.0),), bend=bend
-        )
+        return Lowered(no_pull, no_tangent, gains=lambda order: (float(self.gain or 0.0),), bend=bend)
 
 
 def check_operator(F: str, D, known: tuple[str, ...]) -> None:

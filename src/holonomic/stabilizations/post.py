@@ -206,9 +206,7 @@ class PostStabilization(Stabilization):
                 return Lowered(pull_full, no_tangent, sp, (Fn.RESIDUAL, Fn.FULL_SPREAD), direction=Direction(self.D))
             way = None if self.D is None else Direction(self.D)
             return Lowered(pull_full, self._tangent(), sp, needs, metric=self.metric, direction=way)
-        needs = (
-            Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
-        )  # fmt: skip
+        needs = (Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT)
         if self.freeze == "inverse":
             needs += (Fn.POS_INVERSE, Fn.POS_SPREAD, Fn.VEL_INVERSE, Fn.VEL_SPREAD)
         if self.on == "cheap-full":
@@ -276,7 +274,7 @@ def S_full() -> PostStabilization:
 
 @inner
 def due(own, run, h):
-    """Tell whether to factor now. """
+    """Tell whether to factor now."""
     if own.keep <= 1.0:
         return True
     if h == 0.0:  # inside a step: with the factors of the steps, if there are any

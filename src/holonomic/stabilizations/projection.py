@@ -153,10 +153,7 @@ class Projection(Stabilization):
             needs = (Fn.RESIDUAL, Fn.FULL_FACTOR, Fn.FULL_SOLVE, Fn.FULL_TANGENT)
             way = None if self.D is None else Direction(self.D)
             return Lowered(pull_whole, tangent, sp, needs, direction=way, **more)
-        needs = (
-            Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT,
-            Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT,
-        )  # fmt: skip
+        needs = (Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_TANGENT, Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_TANGENT)
         return Lowered(pull if self.at == "predicted" else pull_new, tangent, sp, needs, **more)
 
 
@@ -311,7 +308,7 @@ def pull_new(model, sp, run, t, h, old, stage, x, W):
     size = model.size
     rows, at_r, at_d = size.n_position, size.at_residual, size.at_correction
     if rows > 0:
-        status = to_manifold(model, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, size.at_position, 0, size.nq)  # fmt: skip
+        status = to_manifold(model, sp, t, x, W, POS_FACTOR, POS_SOLVE, POS_TANGENT, size.at_position, 0, size.nq)
         if status != OK:
             return status
     else:

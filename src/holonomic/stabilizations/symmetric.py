@@ -224,8 +224,8 @@ class SymmetricProjection(Stabilization):
 
     def lower(self, tol: float, hopeless: float = np.inf) -> Lowered:
         sp = NUMBERS.numbers(
-            position=1.0, velocity=1.0, full=0.0, tol=tol, iterations=self.max_iterations, hopeless=hopeless, at_new=0.0,
-        )  # fmt: skip
+            position=1.0, velocity=1.0, full=0.0, tol=tol, iterations=self.max_iterations, hopeless=hopeless, at_new=0.0
+        )
         needs = (
             Fn.RESIDUAL, Fn.POS_FACTOR, Fn.POS_SOLVE, Fn.POS_INVERSE, Fn.POS_SPREAD,
             Fn.VEL_FACTOR, Fn.VEL_SOLVE, Fn.VEL_INVERSE, Fn.VEL_SPREAD, Fn.CURVATURE,

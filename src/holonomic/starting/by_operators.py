@@ -8,14 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import (
-    IncompatibleMethods,
-    InconsistentState,
-    NotFinite,
-    RedundancyWarning,
-    RedundantConstraints,
-    SingularPosition,
-)
+from ..errors import IncompatibleMethods, InconsistentState, NotFinite, RedundancyWarning, RedundantConstraints, SingularPosition
 from ..kernels.evaluate import RHO_REFINED
 from ..kernels.signatures import Fn
 from ..model.model_base import Variant

@@ -18,15 +18,7 @@ from ..model.dae import Dae, consistent
 from ..model.given_numbers import axes
 from . import by_operators
 from .impulse import OFF, Impact, impulse
-from .rank import (
-    RHO_FULL_RANK,
-    check_redundant,
-    independent_rows,
-    rank_by_rows,
-    refuse_massless,
-    refuse_vanishing,
-    terms,
-)
+from .rank import RHO_FULL_RANK, check_redundant, independent_rows, rank_by_rows, refuse_massless, refuse_vanishing, terms
 
 GAUSS_NEWTON_STEPS = NEWTON_STEPS = 30
 DAMPING = (1.0, 0.5, 0.25, 0.1, 0.02)  # shares of a Newton step that are tried, until the equations get smaller
@@ -137,7 +129,7 @@ def _by_operators(model, t, side, q, v, data, tol, initial, held, redundant) -> 
     lacking = {
         "hold= needs the Jacobian of the constraints": held.any() and not (model.has_terms or measured),
         'initial="impact" needs the mass matrix': initial == "impact" and not model.has_impulses,
-    }  # fmt: skip
+    }
     for what in (what for what, is_so in lacking.items() if is_so):
         way = "Leave it out." if held.any() else 'Use initial="project".'
         raise BadArgument(f"{what}, which {model.name} does not offer{model.system.without_terms}. {way}")

@@ -14,14 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..errors import (
-    BadArgument,
-    InconsistentState,
-    RedundancyWarning,
-    RedundantConstraints,
-    SingularMass,
-    SingularPosition,
-)
+from ..errors import BadArgument, InconsistentState, RedundancyWarning, RedundantConstraints, SingularMass, SingularPosition
 from ..kernels.signatures import Fn
 from ..model.given_numbers import asymmetry, numbers_text
 from ..model.massless_coordinates import held_in
@@ -89,8 +82,7 @@ def refuse_vanishing(model, t, q, v, data) -> None:
     label = model.row_labels[vanishing[0]]
     if not around[vanishing[0]] > NOTHING:
         raise SingularPosition(
-            f"constraint {label!r} depends on no coordinate: its row of the Jacobian vanishes. Write it as a function "
-            "of q."
+            f"constraint {label!r} depends on no coordinate: its row of the Jacobian vanishes. Write it as a function of q."
         )
     size = here[vanishing[0]] if here[vanishing[0]] > NOTHING else 0.0
     raise SingularPosition(

@@ -37,9 +37,7 @@ def starts_of(what, here: Opened, given: dict[str, Any], count: int, spread: flo
     if count == 1:
         return [{}]
     if isinstance(here.system, Dae):
-        raise BadArgument(
-            f"starts={count}: x, x', ... of a Dae are tied by its equations and are not moved. Use starts=1."
-        )
+        raise BadArgument(f"starts={count}: x, x', ... of a Dae are tied by its equations and are not moved. Use starts=1.")
     if here.start.initial != "check":
         raise BadArgument(
             f"starts={count} moves the start and makes it consistent; initial={here.start.initial!r} goes with starts=1."
@@ -64,9 +62,7 @@ def _moved(what, here: Opened, given: dict[str, Any], spread: float, rng) -> dic
             reason = str(problem)
             continue
         return {"q0": start.q[0], "v0": start.v[0]}
-    raise BadArgument(
-        f"no consistent start was found within spread={spread:g} of the given one: {reason} Take a smaller spread."
-    )
+    raise BadArgument(f"no consistent start was found within spread={spread:g} of the given one: {reason} Take a smaller spread.")
 
 
 def _drawn(x: np.ndarray, spread: float, rng) -> np.ndarray:

@@ -282,13 +282,9 @@ def refuse_for_all(call: str, system, t_end, given: dict[str, Any], choices, ste
         check_step(h)
     for tol in tolerances:
         relative_tolerance(positive(tol, "rtol"))
-    start, asked = (
-        kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked)
-    )
+    start, asked = (kind(**{name: given[name] for name in kind._fields if name in given}) for kind in (GivenStart, Asked))
     if asked.checkpoint is not None or asked.every is not None or asked.resume:
-        raise BadArgument(
-            f"{call} makes several runs, and a checkpoint is of one: leave checkpoint=, every= and resume= out."
-        )
+        raise BadArgument(f"{call} makes several runs, and a checkpoint is of one: leave checkpoint=, every= and resume= out.")
     here = opened(call, system, t_end, start)
     model = model_of(here.system, here.q, here.v, here.t0, here.extras)
     absolute_tolerance(model, atol)
@@ -300,9 +296,7 @@ def refuse_for_all(call: str, system, t_end, given: dict[str, Any], choices, ste
     return here
 
 
-def measured(
-    what, truth: Truth, start, formulation, integrator, stabilization, size, atol, repeat, clock=time.perf_counter
-) -> Row:
+def measured(what, truth: Truth, start, formulation, integrator, stabilization, size, atol, repeat, clock=time.perf_counter) -> Row:
     """Run one combination and measure it; a run that does not work gives a row with the reason.
 
     `clock` returns seconds: of the wall, or of this thread's processor time where several threads measure.

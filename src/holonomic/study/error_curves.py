@@ -104,10 +104,7 @@ class WorkPrecision(Comparison):
                 known = [row for row in ended if getattr(row, cost) is not None]
                 there = crossing([row.error_q for row in known], [getattr(row, cost) for row in known], error)
                 found.setdefault(method, []).append(there)
-        return {
-            method: over_starts(costs if 2 * np.isfinite(costs).sum() >= len(costs) else ())
-            for method, costs in found.items()
-        }
+        return {method: over_starts(costs if 2 * np.isfinite(costs).sum() >= len(costs) else ()) for method, costs in found.items()}
 
     def cost_at(self, error: float) -> Table:
         """Return what each method needs for a given error in q, as a table; see `costs_at`.
@@ -118,8 +115,7 @@ class WorkPrecision(Comparison):
         title, several = f"{self.name}: cost of an error of {error:g}", self.starts > 1
         columns = ("method", "time [s]", *(("from", "to") if several else ()), "evaluations")
         rows = tuple(
-            (method, found.middle, *(found[1:] if several else ()), evaluations[method].middle)
-            for method, found in seconds.items()
+            (method, found.middle, *(found[1:] if several else ()), evaluations[method].middle) for method, found in seconds.items()
         )
         return Table(title, columns, rows, (_over(self.starts),) if several else ())
 
@@ -140,9 +136,7 @@ class WorkPrecision(Comparison):
         )  # fmt: skip
         kept = [k for k in range(len(titles)) if any(_said(row[k]) for row in rows)]
         cells = tuple(tuple(row[k] for k in kept) for row in rows)
-        return Table(
-            self.name, tuple(titles[k] for k in kept), cells, (_over(self.starts), f"reference: {self.reference.text}.")
-        )
+        return Table(self.name, tuple(titles[k] for k in kept), cells, (_over(self.starts), f"reference: {self.reference.text}."))
 
     def plot(self, error: str = "error_q", costs: str | Sequence[str] = COSTS, style: str = "light", ax=None):
         """Draw error over cost, one line per method; return the Matplotlib figure.

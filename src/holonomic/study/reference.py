@@ -108,10 +108,7 @@ def _known(problem: Posed, t_end) -> Truth:
 def _computed(what, system: System | Ode, given) -> Truth:
     """Run twice at tight tolerance, with different integrators and different stabilizations."""
     free, given = _keeps_nothing(system), as_code(what, given)
-    methods = (
-        ("DOP853", DOP853(), None if free else Projection()),
-        ("RK45", RK45(), None if free else S_both2()),
-    )
+    methods = (("DOP853", DOP853(), None if free else Projection()), ("RK45", RK45(), None if free else S_both2()))
     ends, reasons = [], []
     for name, integrator, stabilization in methods:
         try:

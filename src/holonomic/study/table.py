@@ -30,10 +30,7 @@ class Table:
     def text(self) -> str:
         """Return the table as plain text."""
         cells = [[show(value) for value in row] for row in self.rows]
-        widths = [
-            max(len(title), *(len(row[i]) for row in cells)) if cells else len(title)
-            for i, title in enumerate(self.columns)
-        ]
+        widths = [max(len(title), *(len(row[i]) for row in cells)) if cells else len(title) for i, title in enumerate(self.columns)]
         left = [self._is_words(i) for i in range(len(self.columns))]
         lines = [self.title] if self.title else []
         lines.append(_line(self.columns, widths, left))
@@ -119,9 +116,7 @@ def _latex_cell(value) -> str:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
-    parts = (
-        cell.ljust(width) if side else cell.rjust(width) for cell, width, side in zip(cells, widths, left, strict=True)
-    )
+    parts = (cell.ljust(width) if side else cell.rjust(width) for cell, width, side in zip(cells, widths, left, strict=True))
     return "  ".join(parts).rstrip()
 
 

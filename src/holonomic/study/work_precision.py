@@ -192,9 +192,7 @@ def _named(systems, given: dict[str, Any]) -> dict[str, Any]:
             )
         name = (what.name if isinstance(what, Posed) else name_of(what)) if key is None else str(key)
         if name in named:
-            raise BadArgument(
-                f"two problems are called {name!r}. Name them: work_precision({{'first': ..., 'second': ...}}, ...)."
-            )
+            raise BadArgument(f"two problems are called {name!r}. Name them: work_precision({{'first': ..., 'second': ...}}, ...).")
         named[name] = what
     return named
 

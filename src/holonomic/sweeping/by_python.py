@@ -122,6 +122,4 @@ def _enter(sol: Solution, chunk: Chunk, m: int, job: Job) -> None:
         ]
 
 
-UNABLE = (
-    "events with then= and methods with starting points run through the user's functions, which this worker does not have."
-)
+UNABLE = "events with then= and methods with starting points run through the user's functions, which this worker does not have."

@@ -107,9 +107,7 @@ class _Look:
         out = np.empty((len(X), 1, lengths[Fn.TERMS]))
         data = np.empty(self.members.data.shape[1])
         nothing = np.zeros((len(X), 1, 0))
-        along_members(
-            fns, int(Fn.TERMS), np.array([self.t0]), X, nothing, self.members.data, self.tables, self.forward, data, out
-        )  # fmt: skip
+        along_members(fns, int(Fn.TERMS), np.array([self.t0]), X, nothing, self.members.data, self.tables, self.forward, data, out)
         raise_what_was_raised()
         M = out[:, 0, nq : nq + nv * nv].reshape(len(X), nv, nv)
         at = nq + nv * nv + nv

@@ -96,7 +96,7 @@ def _together(job: Job, way: Way, members: Members, values, todo, chunk: Chunk, 
     starts = batch.Members(members.data, members.starts, begin.array, RUN.new().array)
     results = batch.Results(
         job.save_t, np.empty(times), np.zeros((0, 0)), chunk.x, chunk.k, chunk.status, chunk.reached, chunk.steps, chunk.rows, noted
-    )  # fmt: skip
+    )
     logs, left = [chunk.events], todo
     if beside is not None:
         given = {"looks_steps": steps.copy(), "looks_expected": expected, "results_notes": noted}

@@ -228,4 +228,4 @@ def _culprit(job: Job, problem: Exception) -> str:
                 f"{role} ({where}) cannot be sent to workers: {own}. Define it at the top level of a module that they can "
                 "import, or pip install cloudpickle, which sends functions by value."
             )
-    return f"the sweep cannot be sent to workers: {problem}. Use on=\"threads\", or leave out what cannot be pickled."
+    return f'the sweep cannot be sent to workers: {problem}. Use on="threads", or leave out what cannot be pickled.'

@@ -112,7 +112,7 @@ class MembersLog:
 
 def _refuse_nameless(name) -> None:
     if not isinstance(name, str):
-        raise BadArgument(f"a quantity of the members is called by a text, as \"q\", got {name!r}.")
+        raise BadArgument(f'a quantity of the members is called by a text, as "q", got {name!r}.')
 
 
 class NoSuchMember(BadArgument, IndexError):

@@ -145,9 +145,7 @@ class Summed(Source):
         self.next, self.waiting = 0, []  # chunks are taken in order of members, so that sums do not depend on luck
 
     def add(self, chunk: Chunk) -> None:
-        good = ((chunk.status == DONE) | (chunk.status == EVENT)) & ~np.isin(
-            np.arange(chunk.first, chunk.last), list(chunk.why)
-        )
+        good = ((chunk.status == DONE) | (chunk.status == EVENT)) & ~np.isin(np.arange(chunk.first, chunk.last), list(chunk.why))
         heapq.heappush(self.waiting, (chunk.first, chunk.last, good, chunk.kept))
         while self.waiting and self.waiting[0][0] == self.next:
             _, self.next, good, kept = heapq.heappop(self.waiting)
@@ -158,7 +156,7 @@ class Summed(Source):
 
     def values(self, name: str):
         raise BadArgument(
-            f'this ensemble keeps no trajectories, only summaries: read mean({name!r}), extremes({name!r}) or '
+            f"this ensemble keeps no trajectories, only summaries: read mean({name!r}), extremes({name!r}) or "
             f'quantiles({name!r}), or sweep with keep="all".'
         )
 

@@ -36,9 +36,8 @@ class Gradient:
 
 @says_what_it_takes
 def gradient(
-    loss: Callable, system, t_end=None, *positional, wrt: str | Sequence[str], nearby: float = 1e-3,
-    rtol: float = RTOL, **given,
-) -> Gradient:  # fmt: skip
+    loss: Callable, system, t_end=None, *positional, wrt: str | Sequence[str], nearby: float = 1e-3, rtol: float = RTOL, **given
+) -> Gradient:
     """Differentiate what a run gives with respect to parameters of the system and to its start.
 
     For every number that is named, six runs beside the one in question give central differences D(h), D(2h) and D(4h);

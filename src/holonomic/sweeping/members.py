@@ -45,9 +45,7 @@ def count(lengths: dict[str, int]) -> int:
         )
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise BadArgument(
-            f"all arrays run along the members and must have equal length, got {text}. For products use grid()."
-        )
+        raise BadArgument(f"all arrays run along the members and must have equal length, got {text}. For products use grid().")
     members = next(iter(lengths.values()))
     if not members:
         raise BadArgument(f"there is nothing to run: {next(iter(lengths))!r} has no members.")

@@ -165,9 +165,7 @@ class Open:
         work, run = Workspace(program, paths=0), RUN.new()
         positions = self.positions(model)
         while True:
-            look_at_starts(
-                program.for_kernels(DATA[0]), run, job.t0, left, X, DATA, work.loop, positions, found, status
-            )
+            look_at_starts(program.for_kernels(DATA[0]), run, job.t0, left, X, DATA, work.loop, positions, found, status)
             raise_what_was_raised()
             missing = [fn for code, fn in MISSING.items() if np.any(status == code)]
             if not missing:

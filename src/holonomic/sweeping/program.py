@@ -160,9 +160,7 @@ class Program:
         """Functions by what they serve, and the variant they are made for."""
         assert self.plan is not None
         plan, model = self.plan, self.plan.model
-        groups: dict[str, tuple[tuple[Fn, ...], Variant]] = {
-            "run": (tuple(fn for fn in Fn if self._in_run(fn)), plan.variant),
-        }
+        groups: dict[str, tuple[tuple[Fn, ...], Variant]] = {"run": (tuple(fn for fn in Fn if self._in_run(fn)), plan.variant)}
         if plan.size.at_selectors:
             groups["select"] = ((Fn.TERMS,), plan.by_rows)
         if plan.n_watched:

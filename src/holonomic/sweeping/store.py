@@ -28,20 +28,7 @@ from .ensemble import MembersLog
 from .ensemble_sources import Source, not_kept
 from .job import Chunk, Happenings, Job
 from .member_quantities import Quantities, dimensions
-from .store_files import (
-    RECORDS,
-    begin,
-    founded,
-    identity,
-    is_founded,
-    lock,
-    mend,
-    seal,
-    sealed,
-    stamp,
-    tidy,
-    unsealed,
-)
+from .store_files import RECORDS, begin, founded, identity, is_founded, lock, mend, seal, sealed, stamp, tidy, unsealed
 
 OF_MEMBERS = {"status": "i8", "reached": "f8", "steps": "i8", "ended": "i8", "rows": "i8"}
 TOLD = ("why", "changes", "notes")  # of single members, in the journal
@@ -58,9 +45,7 @@ class Store:
         ours = identity(job)
         there = holds_something(self.path)
         if there and not resume:
-            raise BadArgument(
-                f"store={str(path)!r} exists. Pass resume=True to go on with it, or take another name."
-            )
+            raise BadArgument(f"store={str(path)!r} exists. Pass resume=True to go on with it, or take another name.")
         self.done: dict[int, dict[str, Any]] = {}
         with trouble(self.path):
             if there and is_founded(self.path):

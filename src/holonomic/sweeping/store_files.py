@@ -176,7 +176,7 @@ def _equations(job: Job) -> str:
     else:
         raise BadArgument(
             f"store= needs to tell what equations a sweep was made with, and of {model.name} nobody can: there are events, "
-            'outputs, friction under reactions, functions of outside, or operators of your own. Leave out store=, or say '
+            "outputs, friction under reactions, functions of outside, or operators of your own. Leave out store=, or say "
             'compile="now".'
         )
     names = [f"{kernel.__module__} {kernel.__qualname__}" for kernel in kernels]

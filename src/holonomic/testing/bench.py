@@ -121,17 +121,8 @@ def bench(methods, problems=None, *, check: bool = True, rtol=TOLERANCES, steps=
         raise BadArgument("there is no method to measure: the sequence is empty.")
     known = [_method(each) for each in given]
     chosen = [pendulum(), seven_body(), heavy_top(), two_link_arm()] if problems is None else problems
-    checks = tuple(
-        Check(short_name(method), kind, _fault(kind, method) if check else "not checked") for kind, method in known
-    )
-    options = {
-        "rtol": rtol,
-        "steps": steps,
-        "starts": starts,
-        "workers": workers,
-        "repeat": repeat,
-        "progress": progress,
-    }
+    checks = tuple(Check(short_name(method), kind, _fault(kind, method) if check else "not checked") for kind, method in known)
+    options = {"rtol": rtol, "steps": steps, "starts": starts, "workers": workers, "repeat": repeat, "progress": progress}
     studies = {}
     for kind in KINDS:
         own = [method for each, method in known if each == kind]
@@ -149,9 +140,7 @@ def _method(given) -> tuple[str, Any]:
             try:
                 return kind, given()
             except (TypeError, HolonomicError) as problem:
-                raise BadArgument(
-                    f"{given.__name__} cannot be made without arguments ({problem}): give an object of it."
-                ) from None
+                raise BadArgument(f"{given.__name__} cannot be made without arguments ({problem}): give an object of it.") from None
     raise BadArgument(f"{given!r} is no method: give objects or classes of Integrator, Stabilization or Formulation.")
 
 

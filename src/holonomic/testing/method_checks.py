@@ -46,9 +46,7 @@ COARSEST_DRIFT = {1: (200, 200), 2: (80, 80), 4: (60, 28)}
 DRIFT_SPREAD = (1.0, 1.25, 1.5, 2.0)
 
 
-def moving_pendulum(
-    *, speed: float = 0.5, rise: float = 2.0, g: float = 9.81, t_end: float = 1.0
-) -> Problem:
+def moving_pendulum(*, speed: float = 0.5, rise: float = 2.0, g: float = 9.81, t_end: float = 1.0) -> Problem:
     """Return a pendulum whose support moves as (speed t, rise t²/2): a rheonomic constraint, solved exactly.
 
     Seen from the support it is a pendulum in the gravity g + rise, released from the horizontal.
@@ -79,9 +77,7 @@ def bead(
     system = System(
         mass=np.diag([1.0, heavy]),
         force=lambda p: np.array([0, -heavy * p.g]),
-        constraint={
-            "wire": lambda t, q, p: ((q[0] - p.speed * t) / p.a) ** 2 + (q[1] - p.rise * t**2 / 2) ** 2 - 1
-        },
+        constraint={"wire": lambda t, q, p: ((q[0] - p.speed * t) / p.a) ** 2 + (q[1] - p.rise * t**2 / 2) ** 2 - 1},
         params={"a": a, "speed": speed, "rise": rise, "g": g},
     )
     return Problem("bead", "Bead on an elliptic wire", system, t_end, q0=(a, 0.0), v0=(speed, 0.0))
@@ -175,8 +171,7 @@ def check_stabilization(stabilization) -> None:
             study = observed_order(problem, integrator, stabilization, _steps(problem, order))
             _require(
                 study.steepest >= order - SLACK,
-                f"{name} lowers the order of {integrator!r} from {order} to {study.steepest:.2f} on "
-                f"{problem.title!r}:\n{study}",
+                f"{name} lowers the order of {integrator!r} from {order} to {study.steepest:.2f} on {problem.title!r}:\n{study}",
             )
     for integrator in (Euler(), Midpoint(), RK4()):
         _check_drift(name, stabilization, integrator)
@@ -306,8 +301,7 @@ def _check_deterministic(name: str, problem: Problem, run: dict) -> None:
     one, two = simulate(problem, **run), simulate(problem, **run)
     for part in ("t", "q", "v", "lam"):
         _require(
-            np.array_equal(getattr(one, part), getattr(two, part)),
-            f"{name}: two equal runs of {problem.title!r} differ in {part}",
+            np.array_equal(getattr(one, part), getattr(two, part)), f"{name}: two equal runs of {problem.title!r} differ in {part}"
         )
 
 
@@ -363,8 +357,7 @@ def _check_error_control(name: str, problem: Problem, adaptive: bool, run: dict,
     # goes with the root of it, with order 2 with its power of 2/3.
     _require(
         errors[1] <= {1: 1e-3, 2: 1e-4}.get(order, 1e-5) and (errors[1] <= 0.1 * errors[0] or errors[0] <= 1e-6),
-        f"{name}: on {problem.title!r} rtol = 1e-4 leaves an error of {errors[0]:.1e}, rtol = 1e-8 one of "
-        f"{errors[1]:.1e}",
+        f"{name}: on {problem.title!r} rtol = 1e-4 leaves an error of {errors[0]:.1e}, rtol = 1e-8 one of {errors[1]:.1e}",
     )
     drift = max(drift_sizes(tight).values(), default=0.0)
     _require(drift <= (1e-5 if order > 1 else 1e-3), f"{name}: on {problem.title!r} at rtol = 1e-8 the drift is {drift:.1e}")

@@ -218,9 +218,7 @@ def _write_gif(path: Path, frames, rate: float) -> None:
             if not images
             else image.quantize(palette=images[0], dither=Image.Dither.NONE)
         )
-    images[0].save(
-        path, save_all=True, append_images=images[1:], duration=max(20, round(1000 / rate)), loop=0, optimize=True
-    )
+    images[0].save(path, save_all=True, append_images=images[1:], duration=max(20, round(1000 / rate)), loop=0, optimize=True)
 
 
 def _write_mp4(path: Path, frames, pixels: tuple[int, int], rate: float, program: str) -> None:
@@ -241,6 +239,4 @@ def _write_mp4(path: Path, frames, pixels: tuple[int, int], rate: float, program
             pass
         said = running.stderr.read().decode(errors="replace")
     if running.returncode:
-        raise BadArgument(
-            f"ffmpeg could not write the film: {said.strip() or running.returncode}. Write a .gif instead."
-        )
+        raise BadArgument(f"ffmpeg could not write the film: {said.strip() or running.returncode}. Write a .gif instead.")

@@ -60,9 +60,7 @@ class Flat:
         )
         own = self.look.lines[n % len(look.lines)] if self.several else look.settings["axes.edgecolor"]
         made["links"] = axes.add_collection(LineCollection([], colors=own, linewidths=1.2, zorder=4, capstyle="round"))
-        made["gaps"] = axes.add_collection(
-            LineCollection([], colors="#c1121f", linewidths=1.6, linestyles=":", zorder=6)
-        )
+        made["gaps"] = axes.add_collection(LineCollection([], colors="#c1121f", linewidths=1.6, linestyles=":", zorder=6))
         (made["joints"],) = axes.plot(
             [], [], "o", markersize=4, markerfacecolor=look.ground, markeredgewidth=1.0, zorder=5,
             color=mixed(own, self.ink, 0.35) if self.several else self.ink,
@@ -89,16 +87,12 @@ class Flat:
             x, y = joint["at"][0]
             if joint["kind"] == "revolute":
                 feet = np.array([(x, y), (x + 0.016 * s, y - 0.028 * s), (x - 0.016 * s, y - 0.028 * s)])
-                self.axes.fill(
-                    *feet.T, facecolor=self.look.settings["grid.color"], edgecolor=grey, linewidth=0.8, zorder=1
-                )
+                self.axes.fill(*feet.T, facecolor=self.look.settings["grid.color"], edgecolor=grey, linewidth=0.8, zorder=1)
                 self.axes.plot([x - 0.026 * s, x + 0.026 * s], [y - 0.028 * s] * 2, color=grey, linewidth=1.2, zorder=1)
             elif joint["axis"] is not None and joint["kind"] != "skate":
                 u = np.array(joint["axis"]) / np.linalg.norm(joint["axis"])
                 body, at = joint["bodies"][1], joint["at"][1]
-                travel = [
-                    (placed(poses, body, at) - (x, y)) @ u for track in self.scene.tracks for poses in track.poses
-                ]
+                travel = [(placed(poses, body, at) - (x, y)) @ u for track in self.scene.tracks for poses in track.poses]
                 ends = np.array([(x, y) + (end + side * 0.04 * s) * u for end, side in
                                  ((np.nanmin(travel), -1), (np.nanmax(travel), 1))])  # fmt: skip
                 self.axes.plot(*ends.T, color=grey, linewidth=0.9, zorder=1)
@@ -118,19 +112,11 @@ class Flat:
             polygons += [capsule(a, b, 0.014 * self.size) for a, b in pairwise(points)]
         made["polygons"].set_verts([np.nan_to_num(each, nan=1e9, posinf=1e9, neginf=-1e9) for each in polygons])
         where = lambda part, e: placed(poses, part["bodies"][e], part["at"][e])
-        made["links"].set_segments(
-            [zigzag(where(link, 0), where(link, 1), link["kind"], self.size) for link in self.what["links"]]
-        )
-        shown = [
-            joint
-            for joint in self.what["joints"]
-            if joint["kind"] not in ("gear", "skate", "rolling", "rack-and-pinion")
-        ]
+        made["links"].set_segments([zigzag(where(link, 0), where(link, 1), link["kind"], self.size) for link in self.what["links"]])
+        shown = [joint for joint in self.what["joints"] if joint["kind"] not in ("gear", "skate", "rolling", "rack-and-pinion")]
         ends = np.array([[where(joint, 0), where(joint, 1)] for joint in shown]).reshape(-1, 2, 2)
         pins = [ends[:, 1]] + [
-            track.lines[at, line["first"] : line["first"] + line["count"]]
-            for line, _ in made["lines"]
-            if 1 < line["count"] <= 40
+            track.lines[at, line["first"] : line["first"] + line["count"]] for line, _ in made["lines"] if 1 < line["count"] <= 40
         ]
         made["joints"].set_data(*np.concatenate(pins).T)
         held = [n for n, joint in enumerate(shown) if joint["kind"] in ("revolute", "fixed")]

@@ -76,15 +76,9 @@ def bounds(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     for track in scene.tracks:
         points = [np.array(track.lines[:: max(1, len(track.t) // SOME)]).reshape(-1, scene.dimension)]
         for poses in track.poses[:: max(1, len(track.t) // SOME)]:
-            points += [
-                placed(poses, k, reach(s, scene.dimension))
-                for k, body in enumerate(what["bodies"])
-                for s in body["shapes"]
-            ]
+            points += [placed(poses, k, reach(s, scene.dimension)) for k, body in enumerate(what["bodies"]) for s in body["shapes"]]
             parts = (*what["joints"], *what["links"])
-            points += [
-                placed(poses, k, at)[None] for part in parts for k, at in zip(part["bodies"], part["at"], strict=True)
-            ]
+            points += [placed(poses, k, at)[None] for part in parts for k, at in zip(part["bodies"], part["at"], strict=True)]
         points += [reach(shape, scene.dimension) for shape in what["ground"]]
         every = np.concatenate(points)
         every = every[np.isfinite(every).all(axis=1)]

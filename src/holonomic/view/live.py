@@ -44,9 +44,7 @@ from .scene import Scene, scene_of
 
 FRAMES = 401  # times of a run that are drawn
 STARTS = ("q0", "v0", "y0", "s0", "w0", "x0", "dx0", "ddx0", "initial", "hold", "redundant")
-NEAR_SINGULAR = (
-    "the position is singular, or so close to it that the equations have to be solved with more care than a page has"
-)
+NEAR_SINGULAR = "the position is singular, or so close to it that the equations have to be solved with more care than a page has"
 WORDS = {
     UNREADY: "with these values no start could be found near the recorded one: lengths that do not fit, or a singular position",
     NOT_FINITE: "the equations gave a number that is not finite",
@@ -61,9 +59,7 @@ WORDS = {
 } | dict.fromkeys((NEED_REFINED, NEED_TERMS, NEED_PASSAGE, SINGULAR), NEAR_SINGULAR)
 
 
-def live_page(
-    what, t_end, live, methods, side_by_side: bool, options: dict[str, Any], shown: dict[str, Any], style: str
-) -> Page:
+def live_page(what, t_end, live, methods, side_by_side: bool, options: dict[str, Any], shown: dict[str, Any], style: str) -> Page:
     """Return a page with sliders; `options` are those of `simulate`, `shown` those of a scene."""
     if side_by_side and (methods is None or len(methods) < 2):
         raise BadArgument("side_by_side=True needs methods=, two of them at least.")
@@ -81,9 +77,7 @@ def live_page(
         title = ""
     else:
         title = what.title if isinstance(what, Posed) else ""
-        system, t_end, start = brought(
-            what, t_end, start, varying=tuple(name for name in names if name in _params(what))
-        )
+        system, t_end, start = brought(what, t_end, start, varying=tuple(name for name in names if name in _params(what)))
         system = with_drawing(system)
         choices[0] |= settled(system, t_end, start, options, choices[0])
         sol = simulate(system, t_end, **start._asdict(), **choices[0], **options)
@@ -108,16 +102,12 @@ def live_page(
 
 def one_of(what):
     """The one run, or what is to be simulated, of a live page."""
-    found = (
-        list(what.values()) if isinstance(what, Mapping) else list(what) if isinstance(what, list | tuple) else [what]
-    )
+    found = list(what.values()) if isinstance(what, Mapping) else list(what) if isinstance(what, list | tuple) else [what]
     if len(found) != 1 or not isinstance(found[0], Solution | System | Ode | Posed | Assembling):
         kind = f"{len(found)} runs" if len(found) != 1 else type(found[0]).__name__
         raise BadArgument(f"a live page shows one run, or a System, Ode, Problem or Mechanism; got {kind}.")
     if isinstance(found[0], Solution) and found[0].trail.data is None:
-        raise BadArgument(
-            "a run that was loaded from a file has no model, which a live page needs. View the system itself."
-        )
+        raise BadArgument("a run that was loaded from a file has no model, which a live page needs. View the system itself.")
     return found[0]
 
 

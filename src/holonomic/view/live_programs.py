@@ -80,11 +80,7 @@ def _options(given) -> dict[str, Any]:
     for each in given if isinstance(given, tuple) else (given,):
         made = each() if isinstance(each, type) else each
         kinds = {"formulation": Formulation, "integrator": Integrator, "stabilization": Stabilization}
-        name = (
-            "stabilization"
-            if made is None
-            else next((name for name, kind in kinds.items() if isinstance(made, kind)), None)
-        )
+        name = "stabilization" if made is None else next((name for name, kind in kinds.items() if isinstance(made, kind)), None)
         if name is None:
             raise BadArgument(
                 f"methods= has {reprlib.repr(each)}, which is neither an integrator nor a stabilization nor a formulation."
@@ -112,13 +108,7 @@ def settled(system, t_end, start: GivenStart, options, choice) -> dict[str, Any]
         if name in given and np.ndim(given[name]) == 1
     }
     job = job_of(
-        "view",
-        system,
-        t_end,
-        start._replace(**many),
-        Asked(save_at=2, **choice, **_looked(options)),
-        AskedMembers(),
-        True,
+        "view", system, t_end, start._replace(**many), Asked(save_at=2, **choice, **_looked(options)), AskedMembers(), True
     )
     found = job.plan.choice
     return {"formulation": found.formulation, "integrator": found.integrator, "stabilization": found.stabilization}
@@ -217,11 +207,7 @@ def _has(job: Job, slider: Slider) -> bool:
 def _with(choice: dict[str, Any], job: Job, slider: Slider, value: float) -> dict[str, Any]:
     """The same methods with another setting."""
     found = job.plan.choice
-    choice = choice | {
-        "formulation": found.formulation,
-        "integrator": found.integrator,
-        "stabilization": found.stabilization,
-    }
+    choice = choice | {"formulation": found.formulation, "integrator": found.integrator, "stabilization": found.stabilization}
     if slider.setting in ("rtol", "step"):
         return choice | {slider.setting: value}
     return choice | {"stabilization": replace(job.plan.choice.stabilization, **{slider.setting: value})}

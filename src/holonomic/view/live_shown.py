@@ -138,9 +138,7 @@ def shown_of(job: Job, scene: Scene) -> Shown:
 def _has(model, name: str) -> bool:
     if name == "energy":
         return not model.is_ode
-    return (
-        bool(model.output_shapes) if name == "outputs" else model.n_constraints + model.n_invariants + model.n_lam > 0
-    )
+    return bool(model.output_shapes) if name == "outputs" else model.n_constraints + model.n_invariants + model.n_lam > 0
 
 
 def _row(of: str, first: int, count: int) -> list[dict[str, Any]]:

@@ -65,9 +65,7 @@ def read_sliders(
     if live is True:
         live = suggested(system, settings)
     if not isinstance(live, Mapping) or not live:
-        raise BadArgument(
-            f'live= is a mapping {{name: (low, high)}}, such as {{"g": (0, 25)}}, or True, got {reprlib.repr(live)}.'
-        )
+        raise BadArgument(f'live= is a mapping {{name: (low, high)}}, such as {{"g": (0, 25)}}, or True, got {reprlib.repr(live)}.')
     if len(live) > MOST_SLIDERS:
         raise BadArgument(f"live= has {len(live)} sliders; a page has room for {MOST_SLIDERS}.")
     return [_slider(name, given, system, model, start, inputs, settings) for name, given in live.items()]
@@ -105,14 +103,10 @@ def _slider(name, given, system, model, start, inputs, settings) -> Slider:
     value, means = _meaning(name, system, model, start, inputs, settings)
     ends = list(given) if isinstance(given, tuple | list | np.ndarray) else []
     if len(ends) != 2 or not all(map(is_number, ends)) or not -np.inf < ends[0] < ends[1] < np.inf:
-        raise BadArgument(
-            f"live={{{name!r}: {reprlib.repr(given)}}}: a range is two numbers, the smaller one first: (0, 25)."
-        )
+        raise BadArgument(f"live={{{name!r}: {reprlib.repr(given)}}}: a range is two numbers, the smaller one first: (0, 25).")
     low, high = map(float, ends)
     if not low <= value <= high:
-        raise BadArgument(
-            f"live={{{name!r}: ({low:g}, {high:g})}}: the recorded run has {value:g}. Give a range that holds it."
-        )
+        raise BadArgument(f"live={{{name!r}: ({low:g}, {high:g})}}: the recorded run has {value:g}. Give a range that holds it.")
     if means.get("setting") in BY_DECADE and not low > 0.0:
         raise BadArgument(f"live={{{name!r}: ({low:g}, {high:g})}}: {name} must be positive.")
     return Slider(name, low, high, value, **means)
@@ -147,9 +141,7 @@ def _meaning(name: str, system, model, start: np.ndarray, inputs, settings) -> t
 def start_places(model) -> dict[str, int]:
     """Names of initial values, with their places in (q, v): "v0.y", "v0[1]"."""
     found = {}
-    for letter, first, count in (
-        (("y0", 0, model.nq),) if model.is_ode else (("q0", 0, model.nc), ("v0", model.nq, model.nv))
-    ):
+    for letter, first, count in (("y0", 0, model.nq),) if model.is_ode else (("q0", 0, model.nc), ("v0", model.nq, model.nv)):
         for i in range(count):
             found[f"{letter}[{i}]"] = first + i
             if count == len(model.coordinates) and not model.coordinates[i].endswith("]"):
@@ -190,9 +182,7 @@ def entries(
         rows = np.array([each[array] for each in found])
         for place in np.flatnonzero((rows != rows[:1]).any(axis=0) | (rows[0] != base[array])):
             if array == "sp" and place not in told:
-                raise BadArgument(
-                    f"live={{{slider.name!r}: ...}}: it is part of the program of this method, and cannot be moved."
-                )
+                raise BadArgument(f"live={{{slider.name!r}: ...}}: it is part of the program of this method, and cannot be moved.")
             made.append({"array": array, "place": int(place), "values": [plain(each) for each in rows[:, place]]})
     for name in NUMBERS:
         values = [float(each[name]) for each in found]

@@ -195,12 +195,7 @@ def _mark_events(sol, axes: list[Axes], look) -> list:
         if not len(log):
             continue
         shade = look.marks[index % len(look.marks)]
-        own: dict[str, Any] = {
-            "color": shade,
-            "linewidth": 1.0,
-            "linestyle": dashes[index % 3],
-            "zorder": 1.5,
-        }
+        own: dict[str, Any] = {"color": shade, "linewidth": 1.0, "linestyle": dashes[index % 3], "zorder": 1.5}
         high = 1.0 if len(log) <= MANY_EVENTS else 0.04
         for each in axes:
             for t in log.t:

@@ -78,9 +78,7 @@ def scene_of(
     notes: list[str] = []
     for sol, name in zip(runs[1:], names[1:], strict=True):
         if drawn.scene(sol) != what and not _alike(drawn.scene(sol), what):
-            raise BadArgument(
-                f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies."
-            )
+            raise BadArgument(f"{name} shows another mechanism than {names[0]}; runs side by side need the same bodies.")
     count = _frame_count(runs, frames, notes)
     bodies = None
     if what is not None:
@@ -93,9 +91,7 @@ def scene_of(
     known += [line["name"] for line in what.get("lines", ())] if what else []
     for name in traces:
         if name not in known:
-            raise BadArgument(
-                f"there is no point, body or joint {name!r} to trace. There are: {', '.join(known) or 'none'}."
-            )
+            raise BadArgument(f"there is no point, body or joint {name!r} to trace. There are: {', '.join(known) or 'none'}.")
     if what is not None and not traces:
         traces = [point["name"] for point in what["points"]]
         traces += [line["name"] for line in what.get("lines", ()) if line["count"] == 1]
@@ -204,8 +200,14 @@ def _sampled(sol, count: int) -> Solution:
 
 
 def _track(
-    sol, name: str, count: int, wanted: list[str], notes: list[str], drawn_now: dict[str, Any] | None,
-    kept_bodies: list[int] | None, forces: bool,
+    sol,
+    name: str,
+    count: int,
+    wanted: list[str],
+    notes: list[str],
+    drawn_now: dict[str, Any] | None,
+    kept_bodies: list[int] | None,
+    forces: bool,
 ) -> Track:
     """The frames of a run; of its bodies those that are drawn now, by number, None: all."""
     fine = _sampled(sol, count)
@@ -266,8 +268,7 @@ def _even_widths(what: dict[str, Any]) -> dict[str, Any]:
     width = float(np.median([shape["width"] for shape in rods]))
     width = min(width, 2.5 * min(shape["width"] for shape in rods))
     bodies = [
-        body
-        | {"shapes": [s | {"width": width} if s["kind"] == "rod" and _default_width(s) else s for s in body["shapes"]]}
+        body | {"shapes": [s | {"width": width} if s["kind"] == "rod" and _default_width(s) else s for s in body["shapes"]]}
         for body in what["bodies"]
     ]
     return what | {"bodies": bodies}
@@ -286,6 +287,4 @@ def _count_bad(tracks: list[Track], notes: list[str]) -> None:
         if bad.any():
             where = track.t[np.flatnonzero(bad)[0]]
             who = "" if len(tracks) == 1 else f"{track.name}: "
-            notes.append(
-                f"{who}{bad.sum()} of {len(bad)} frames have numbers that are not finite, from t = {where:.6g} s on."
-            )
+            notes.append(f"{who}{bad.sum()} of {len(bad)} frames have numbers that are not finite, from t = {where:.6g} s on.")

@@ -132,9 +132,7 @@ class Solid:
         flat = ends @ self.screen.T
         made["joints"].set_data(*flat[:, 1].T)
         held = [k for k, j in enumerate(joints) if j["kind"] in ("revolute", "spherical", "fixed", "universal")]
-        made["gaps"].set_segments(
-            [flat[k] for k in held if np.linalg.norm(ends[k, 1] - ends[k, 0]) > APART * self.size]
-        )
+        made["gaps"].set_segments([flat[k] for k in held if np.linalg.norm(ends[k, 1] - ends[k, 0]) > APART * self.size])
         for past, path in made["traces"]:
             past.set_data(*path[: row + 1].T)
         if "arrows" in made:
@@ -158,9 +156,7 @@ class Solid:
         self.faces.set_facecolors(shaded)
         self.faces.set_edgecolors(shaded)
         drop = np.eye(3) - np.outer(self.up, self.up)
-        below = [
-            face @ drop + self.height * self.up for face, n in zip(polygons, normals, strict=True) if n @ self.up > 0
-        ]
+        below = [face @ drop + self.height * self.up for face, n in zip(polygons, normals, strict=True) if n @ self.up > 0]
         self.shadows.set_verts([face @ self.screen.T for face in below])
 
 

@@ -113,9 +113,7 @@ def work_precision_figure(study, error: str, costs, style: str = "light", ax=Non
 def work_precisions_figure(studies, error: str, cost: str, columns: int | None, style: str = "light") -> Figure:
     """Draw error over cost, a panel per problem, with one legend: a method has the same line in all panels."""
     _check_cost(cost)
-    columns = (
-        min(3, math.isqrt(len(studies) - 1) + 1) if columns is None else whole(columns, "columns", 1, len(studies))
-    )
+    columns = min(3, math.isqrt(len(studies) - 1) + 1) if columns is None else whole(columns, "columns", 1, len(studies))
     curves = {name: _curves_of(study, error) for name, study in studies.items()}
     if not any(curves.values()):
         raise BadArgument(NOTHING)
@@ -152,9 +150,7 @@ def _curves_of(study, error: str) -> dict:
         raise BadArgument(f"error={reprlib.repr(error)}: choose {', '.join(map(repr, ERRORS))}.")
     bands = study.bands(error)
     known = {name: [row for row in rows if row.ok] for name, rows in study.curves().items()}
-    return {
-        name: rows[0] for name, rows in known.items() if rows and any(np.isfinite(each.middle) for each in bands[name])
-    }
+    return {name: rows[0] for name, rows in known.items() if rows and any(np.isfinite(each.middle) for each in bands[name])}
 
 
 class MethodLines:
@@ -176,9 +172,7 @@ class MethodLines:
 def _draw_curves(ax, study, curves, error: str, cost: str, looks: MethodLines, look) -> None:
     errors, costs = study.bands(error), study.bands(cost)
     for name, row in curves.items():
-        points = [
-            (c.middle, *e) for c, e in zip(costs[name], errors[name], strict=True) if np.isfinite(c.middle + e.middle)
-        ]
+        points = [(c.middle, *e) for c, e in zip(costs[name], errors[name], strict=True) if np.isfinite(c.middle + e.middle)]
         if not points:  # implicit methods count no evaluations
             continue
         cheap, middle, low, high = np.maximum(np.array(points).T, FLOOR)
@@ -257,9 +251,7 @@ def indicators_figure(t: np.ndarray, found: list, style: str = "light") -> Figur
             if np.any(values > 0.0):
                 drawn.append(values)
                 ax.plot(t, np.where(values > 0.0, values, np.nan), color=colour, label=label, linewidth=1.4)
-        ax.plot(
-            t, limits, color=look.lines[-1], linestyle="--", linewidth=1.2, label="what an accurate explicit step bears"
-        )
+        ax.plot(t, limits, color=look.lines[-1], linestyle="--", linewidth=1.2, label="what an accurate explicit step bears")
         largest = max(float(np.max(values)) for values in drawn)
         ax.set_yscale("log")
         ax.set_ylim(bottom=SMALLEST * min(largest, float(np.min(limits))))
