@@ -1,13 +1,17 @@
 """What mkdocs does to pages while it builds the site, besides the pages that move.
 
 - The changelog and the contributing page are the files at the top of the repository.
-- Pages below Evidence come late among the hits of a search.
+- Pages below Evidence, and the changelog, come late among the hits of a search.
+- A page of the API gets a table of what it describes, with the first lines of the docstrings.
+- Signatures become one line each, which the style sheet lets the browser wrap.
 - `{version}` and `{repository}` on the front page become the version and, if the environment variable
   HOLONOMIC_REPOSITORY has the address of the repository, links to it and to its issues.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -15,7 +19,7 @@ from holonomic import __version__
 
 ROOT = Path(__file__).parents[1]
 TAKEN_OVER = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}  # page: file
-LATE = {"Evidence": 0.2}  # section of the navigation: weight of its pages in a search
+LATE = {"Evidence": 0.2, "Changelog": 0.1}  # section or page of the navigation: weight in a search
 
 
 def on_files(files, config):
@@ -32,11 +36,73 @@ def on_files(files, config):
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
     """Called by mkdocs before it makes a page."""
-    for section in page.ancestors:
-        if section.title in LATE:
-            page.meta.setdefault("search", {})["boost"] = LATE[section.title]
+    for part in (page, *page.ancestors):
+        if part.title in LATE:
+            page.meta.setdefault("search", {})["boost"] = LATE[part.title]
     if page.file.src_uri == "index.md":
         address = config.repo_url
         links = f"[repository]({address}) · [issues]({address.rstrip('/')}/issues) · " if address else ""
         markdown = markdown.replace("{version}", __version__).replace("{repository}", links)
-    return markdown
+    return markdown.replace("<!-- summary -->", summary(markdown))
+
+
+def on_page_content(html: str, page, config, files) -> str:
+    """Called by mkdocs when it has made a page: signatures become one line each, which the browser wraps where it has to."""
+    return re.sub(r'<div class="doc-signature.*?</div>', lambda found: one_line(found[0]), html, flags=re.DOTALL)
+
+
+def one_line(signature: str) -> str:
+    """A signature whose arguments stand one below the other, as one line."""
+    signature = re.sub(r"(\(</span>)\n +", r"\1", signature)
+    signature = re.sub(r'<span class="p">,</span>\n(<span class="p">\))', r"\1", signature)
+    return re.sub(r"\n +", " ", signature)
+
+
+def summary(markdown: str) -> str:
+    """The table of what a page of the API describes, and one for each class with many methods."""
+    rows, more = [], []
+    for path, options in re.findall(r"^::: ([\w.]+)\n((?:    .*\n)*)", markdown, flags=re.MULTILINE):
+        thing = named(path)
+        if inspect.ismodule(thing):
+            chosen = re.search(r"members: \[(.+)\]", options)
+            names = chosen[1].split(", ") if chosen else [name for name, each in vars(thing).items() if inspect.isclass(each)]
+            rows += [row(f"{path}.{name}", getattr(thing, name)) for name in names]
+            continue
+        rows.append(row(path, thing))
+        if "inherited_members" in options:
+            more += tables_of_members(path, thing)
+    return "\n".join(["| name | what it is |", "| --- | --- |", *rows, *more]) if rows else ""
+
+
+def named(path: str):
+    """What a dotted path of the package stands for."""
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError:
+        above, _, name = path.rpartition(".")
+        return getattr(importlib.import_module(above), name)
+
+
+def row(path: str, thing) -> str:
+    """One line of a table: a name that leads to its description, and the first line of its docstring."""
+    first = (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", "\\|")
+    return f"| [`{path.rpartition('.')[2]}`][{path}] | {first} |"
+
+
+def tables_of_members(path: str, thing: type) -> list[str]:
+    """Tables of the public members of a class: what is read, and what is called, for each class that declares some."""
+    found: dict[tuple[type, bool], list[str]] = {}
+    for name in dir(thing):
+        if name.startswith("_") or name == "from_run":
+            continue
+        declares = [each for each in thing.__mro__ if name in vars(each)][-1]
+        static = inspect.getattr_static(thing, name)
+        called = isinstance(static, (staticmethod, classmethod)) or inspect.isfunction(static)
+        found.setdefault((declares, called), []).append(row(f"{path}.{name}", getattr(thing, name)))
+    order = sorted(found, key=lambda group: (thing.__mro__.index(group[0]), group[1]))
+    lines = []
+    for declares, called in order:
+        topic = re.split(r"[:.] ?", inspect.getdoc(declares) or "")[0]
+        head = f"**`{thing.__name__}`: {topic[0].lower()}{topic[1:]}**"
+        lines += ["", head, "", f"| {'call' if called else 'read'} | |", "| --- | --- |", *found[declares, called]]
+    return lines
