@@ -4,6 +4,7 @@
 - Pages below Evidence, and the changelog, come late among the hits of a search.
 - A page of the API gets a table of what it describes, with the first lines of the docstrings.
 - Signatures become one line each, which the style sheet lets the browser wrap.
+- Cells of tables are marked: numbers, which do not break, and long texts, which need some width.
 - `{version}` and `{repository}` on the front page become the version and, if the environment variable
   HOLONOMIC_REPOSITORY has the address of the repository, links to it and to its issues.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from html import unescape
 from pathlib import Path
 
 from holonomic import __version__
@@ -47,8 +49,21 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
 
 
 def on_page_content(html: str, page, config, files) -> str:
-    """Called by mkdocs when it has made a page: signatures become one line each, which the browser wraps where it has to."""
-    return re.sub(r'<div class="doc-signature.*?</div>', lambda found: one_line(found[0]), html, flags=re.DOTALL)
+    """Called by mkdocs when it has made a page: signatures and cells of tables."""
+    html = re.sub(r'<div class="doc-signature.*?</div>', lambda found: one_line(found[0]), html, flags=re.DOTALL)
+    return re.sub(r"<td([^>]*)>(.*?)</td>", lambda found: marked(*found.groups()), html, flags=re.DOTALL)
+
+
+NUMBER = re.compile(r"[<>≤≥±≈]? ?[-+−–]?\d[\d.,   ]*(?:e[-+−]?\d+)?(?: ?(?:%|°|[a-zA-Zµμ][a-zA-Z/²]{0,3}))?")
+STAMP = re.compile(r"[0-9a-f]{7,10}(?: with changes)?, \d{4}-\d\d-\d\d")
+LONG = 45  # characters
+
+
+def marked(attributes: str, cell: str) -> str:
+    """A cell with the class `number` or `long`, if it is one; a stamp breaks no more than a number."""
+    text = unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+    kind = "number" if NUMBER.fullmatch(text) or STAMP.fullmatch(text) else "long" if len(text) > LONG else ""
+    return f'<td{attributes} class="{kind}">{cell}</td>' if kind and "class=" not in attributes else f"<td{attributes}>{cell}</td>"
 
 
 def one_line(signature: str) -> str:
@@ -100,9 +115,11 @@ def tables_of_members(path: str, thing: type) -> list[str]:
         called = isinstance(static, (staticmethod, classmethod)) or inspect.isfunction(static)
         found.setdefault((declares, called), []).append(row(f"{path}.{name}", getattr(thing, name)))
     order = sorted(found, key=lambda group: (thing.__mro__.index(group[0]), group[1]))
-    lines = []
+    lines, last = [], None
     for declares, called in order:
         topic = re.split(r"[:.] ?", inspect.getdoc(declares) or "")[0]
-        head = f"**`{thing.__name__}`: {topic[0].lower()}{topic[1:]}**"
-        lines += ["", head, "", f"| {'call' if called else 'read'} | |", "| --- | --- |", *found[declares, called]]
+        if declares is not last:
+            lines += ["", f"**`{thing.__name__}`: {topic[0].lower()}{topic[1:]}**"]
+        lines += ["", f"| {'call' if called else 'read'} | |", "| --- | --- |", *found[declares, called]]
+        last = declares
     return lines
