@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pages import DOCS, ROOT
 from test_docs import tool
+from test_prose import FORBIDDEN
 
 import holonomic
 import holonomic.multibody
@@ -137,3 +138,14 @@ def test_every_public_name_is_on_exactly_one_page_of_the_api(site):
         assert len(members) > 20
         wrong = {name: pages for name in members if len(pages := where.get(f"holonomic.{path}.{name}", set())) != 1}
         assert not wrong, path
+
+
+def test_the_api_is_plain_english(site):
+    """Docstrings are pages, too: no words of the workshop."""
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    wrong = []
+    for entry in index["docs"]:
+        if entry["location"].startswith("api/"):
+            read = " ".join(re.sub(r"<code.*?</code>|<[^>]*>", " ", entry["text"], flags=re.DOTALL).lower().split())
+            wrong += [f"{entry['location']}: {phrase}" for phrase in FORBIDDEN if re.search(rf"\b{re.escape(phrase)}\b", read)]
+    assert not wrong
