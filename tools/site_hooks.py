@@ -1,7 +1,7 @@
 """What mkdocs does to pages while it builds the site, besides the pages that move.
 
 - The changelog and the contributing page are the files at the top of the repository.
-- Pages below Evidence, and the changelog, come late among the hits of a search.
+- Pages of Evidence, and the changelog, come late among the hits of a search; the page that leads to them does not.
 - A page of the API gets a table of what it describes, with the first lines of the docstrings.
 - Signatures become one line each, which the style sheet lets the browser wrap.
 - Cells of tables are marked: numbers, which do not break, and long texts, which need some width.
@@ -21,7 +21,9 @@ from holonomic import __version__
 
 ROOT = Path(__file__).parents[1]
 TAKEN_OVER = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}  # page: file
-LATE = {"Evidence": 0.2, "Changelog": 0.1}  # section or page of the navigation: weight in a search
+TABLE = "<!-- summary -->"  # where a page of the API has its table
+LATE = {"Evidence": 1e-4, "Changelog": 1e-4}  # section or page of the navigation: weight in a search
+LEADS = "measured.md"  # the page that leads to those of Evidence: found as others are
 
 
 def on_files(files, config):
@@ -39,13 +41,13 @@ def on_files(files, config):
 def on_page_markdown(markdown: str, page, config, files) -> str:
     """Called by mkdocs before it makes a page."""
     for part in (page, *page.ancestors):
-        if part.title in LATE:
+        if part.title in LATE and page.file.src_uri != LEADS:
             page.meta.setdefault("search", {})["boost"] = LATE[part.title]
     if page.file.src_uri == "index.md":
         address = config.repo_url
         links = f"[repository]({address}) · [issues]({address.rstrip('/')}/issues) · " if address else ""
         markdown = markdown.replace("{version}", __version__).replace("{repository}", links)
-    return markdown.replace("<!-- summary -->", summary(markdown))
+    return markdown.replace(TABLE, summary(markdown)) if TABLE in markdown else markdown
 
 
 def on_page_content(html: str, page, config, files) -> str:
