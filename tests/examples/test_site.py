@@ -21,7 +21,9 @@ def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     hooks = ROOT / "tools" / "site_hooks.py"
     (folder / "mkdocs.yml").write_text(f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {DOCS}\nhooks: [{hooks}]\n", encoding="utf-8")
-    done = tool("-m", "mkdocs", "build", "--quiet", "--config-file", str(folder / "mkdocs.yml"), "--site-dir", str(folder / "site"))
+    # not strict: links to the pages that are left out lead nowhere
+    where = ("--config-file", str(folder / "mkdocs.yml"), "--site-dir", str(folder / "site"))
+    done = tool("-m", "mkdocs", "build", "--no-strict", *where)
     assert done.returncode == 0, done.stderr
     return folder / "site"
 
