@@ -29,7 +29,11 @@ from holonomic.study.table import named_stabilizations
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 
-HEAD = """# All methods
+HEAD = """---
+hide: [toc] # room for wide tables
+---
+
+# All methods
 
 `tools/make_methods_page.py` makes this page from the attributes of the classes; `holonomic methods` shows the same table in
 the shell. [Theory](theory.md) has the equations, [Which method should I use?](which-method.md) the advice, the

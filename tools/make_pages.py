@@ -132,7 +132,8 @@ def on_files(files, config):
     from mkdocs.structure.files import File
 
     for name in PAGES:
-        files.append(File.generated(config, f"pages/{name}.html", content=page(name)))
+        text = page(name).replace("<title>", f'<link rel="icon" href="../{config.theme["favicon"]}">\n<title>', 1)
+        files.append(File.generated(config, f"pages/{name}.html", content=text))
     return files
 
 

@@ -32,7 +32,7 @@ FEWEST = 32  # members worth a thread: handing work over takes about 30 µs, a m
 
 
 class BatchStepper:
-    """Many simulations of one system that go on together when they are told to, on threads and without Python's lock.
+    """Many simulations of one system that go on together, step by step, on threads and without Python's lock.
 
     Every member is a `Stepper` of its own: the same plan, its own state, time and inputs. The numbers do not depend on how many
     there are, nor on the number of threads. Comparisons of an `if` are not located as switches: inside the steps the values

@@ -139,17 +139,17 @@ def diagnose(
     system : System, Ode, Dae, Problem or Mechanism
         What is looked at; a problem brings its start and end, a mechanism its start.
     t_end : float or (float, float), optional
-        End of the run that is meant, or (t0, t_end); bounds the longest step considered. Seconds.
+        End of the run that you plan, or (t0, t_end); bounds the longest step considered. Seconds.
     q0, v0, y0, s0, w0, x0, dx0, ddx0, lam0 : array_like
         The state, as for `simulate`; lam0 is checked, or a guess of a Dae's y.
     rtol : float
-        Relative tolerance that is meant, 1e-6.
+        Relative tolerance that you plan, 1e-6.
     initial : {"check", "project", "impact"}
         Check the state, or move it onto the constraints; "impact": its velocity by impulses.
     hold : sequence of str or int, optional
         With initial="project": coordinates that stay where they are, as for `simulate`.
     *positional, **unknown
-        Refused, with the name that is meant here.
+        Refused, with the name that it has here.
 
     Returns
     -------

@@ -103,7 +103,7 @@ def make_vector_env(
     Returns
     -------
     VectorEnvironment
-        A `gymnasium.vector.VectorEnv`. An environment whose episode is over begins anew in the next step, whose action it ignores
+        A `gymnasium.vector.VectorEnv`. An environment whose episode is over begins again in the next step, whose action it ignores
         (AutoresetMode.NEXT_STEP).
 
     Examples

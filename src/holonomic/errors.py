@@ -33,7 +33,7 @@ class HolonomicError(Exception):
 
 
 class BadArgument(HolonomicError, ValueError):
-    """An argument that cannot be meant: wrong size, wrong name, contradiction."""
+    """An argument that makes no sense: wrong size, wrong name, contradiction."""
 
 
 class UnknownArgument(HolonomicError, TypeError):

@@ -191,7 +191,7 @@ def simulate(
     Raises
     ------
     BadArgument, UnknownArgument
-        An argument that cannot be meant, or that has another name here.
+        An argument that makes no sense, or that has another name here.
     InconsistentState, RedundantConstraints, SingularMass
         A start or a system that cannot be simulated as it is; the message says how it can.
     IncompatibleMethods

@@ -42,10 +42,10 @@ class RunInUse:
 
 
 class Stepper:
-    """A simulation that goes on when it is told to: one step of your loop after the other.
+    """A simulation that goes on step by step, when your loop asks for the next one.
 
     It runs on the compiled step loop, with the same methods and the same drift as `simulate`: each call of `step` takes as many
-    steps of the integrator as the tolerance asks for (with `step=`: as the fixed step does), and ends exactly where it is told to.
+    steps of the integrator as the tolerance asks for (with `step=`: as the fixed step does), and ends exactly dt later.
     Methods do not change on the way: with the integrator left open, it is the one that suits the start.
 
     Parameters
@@ -395,7 +395,7 @@ class Stepper:
     def reset(self, **start) -> None:
         """Go back to the start; with `q0=`, `v0=` or other names of a start, begin there at t = 0.
 
-        The methods are chosen anew for another start.
+        The methods are chosen again for another start.
         """
         if not start:
             self.restore(self._first)

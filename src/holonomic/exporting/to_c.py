@@ -34,7 +34,7 @@ class Exported:
     plan : Plan
         What runs there; `plan.why()` says it in words.
     bound : StepBound or None
-        What a step costs at most, where steps are fixed, explicit, and not looked into for events; the header says it in words.
+        What a step costs at most, where steps are fixed, explicit, and not searched for events; the header says it in words.
     folder, library, header, example, cmake : pathlib.Path
         Where its files are.
     """
@@ -93,7 +93,7 @@ def export(
     Raises
     ------
     BadArgument
-        What cannot leave Python: functions that are not traced, methods of one's own, a change of method on the way.
+        What cannot leave Python: functions that are not traced, methods of yours, a change of method on the way.
     MissingExtra
         There is no C compiler.
 

@@ -69,7 +69,7 @@ class StrangenessFree(Formulation):
     ----------
     selectors : {"null-space", "rows", "constant"}
         Null space of G before every step; rows of the identity by pivoted QR; null space of a reference
-        point. The last two are chosen anew when a monitor says so.
+        point. The last two are chosen again when a monitor says so.
 
     References
     ----------

@@ -365,7 +365,7 @@ class GaussLegendre(_Gauss):
 
     What `GaussLegendre4` says of two stages holds for s of them: order 2s with index 0 and 1, and projected with index 2.
     Without a projection v and λ of index 2 have order s or, with an odd number of stages, s + 1 and s - 1 (one stage: λ inside
-    the step does not converge). Steps that are looked into, by saved times or events, cost as much as s - 1 others.
+    the step does not converge). Steps with saved times or events inside cost as much as s - 1 others.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class System:
         Names of the coordinates; kind "angle" marks one that counts turns.
     velocity_terms : bool, optional
         For M depending on q: True adds the Coriolis and centrifugal terms that follow from M, False says
-        that `force` has them or that they are meant to be missing.
+        that `force` has them or that you leave them out on purpose.
     trace : {"auto", True, False}
         Functions are traced, differentiated and compiled. "auto": a system with one that cannot be traced runs as plain
         Python, with a warning. True refuses it, False runs plain Python in any case.

@@ -28,6 +28,17 @@ class DriveMethods:
             begins where a steady rate has led by then; with a function, where the mechanism stands.
         path : function of t
             Coordinates of the point.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism, rod
+        >>> m = Mechanism(gravity=(0, 0))
+        >>> _ = m.revolute("O", m.ground, m.body("bar", rod((0, 0), (1, 0), mass=3.0)), at=(0, 0))
+        >>> _ = m.drive("O", angle=lambda t: t**2)
+        >>> float(simulate(m, 1.0)["O"].effort[-1].round(6))  # inertia 1 kg m², acceleration 2 rad/s²
+        2.0
         """
         given = {"angle": angle, "position": position, "speed": speed, "path": path}
         chosen = [key for key, value in given.items() if value is not None]

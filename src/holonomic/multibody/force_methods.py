@@ -39,6 +39,16 @@ class ForceMethods(JointForceMethods):
             Natural length, m; as drawn if not given. Parameter "name.length".
         force : function, optional
             Instead of stiffness: tension as a function of what it names of length, stretch, rate, t, p, u.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism
+        >>> m = Mechanism(gravity=(0, 0))
+        >>> block = m.body("block", at=(1.2, 0), mass=1.0)
+        >>> _ = m.spring("coil", m.ground, block, at=((0, 0), (1.2, 0)), stiffness=100.0, length=1.0, damping=0.5)
+        >>> float(simulate(m, 1.0)["coil"].tension[0].round(6))
+        20.0
         """
         if self._are_many(first, second):
             return self._in_row(
@@ -138,6 +148,16 @@ class ForceMethods(JointForceMethods):
             `lambda t, slider, O: (-3 * slider.velocity[0], O.angle)`. Bodies, points and frames have position,
             velocity, rotation (axes as columns), angular_velocity (ground frame; also speed), in the plane angle; joints
             angle or position, and speed.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism
+        >>> m = Mechanism(gravity=(0, 0))
+        >>> block = m.body("block", at=(0, 0), mass=2.0)
+        >>> _ = m.force("push", block, value=lambda t, block: (4.0 - 0.1 * block.velocity[0], 0.0))
+        >>> simulate(m, 1.0)["push"].force[0]
+        array([4., 0.])
         """
         self._new(name, "force")
         mark = self._force_mark(name, body, at)

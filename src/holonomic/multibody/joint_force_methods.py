@@ -72,6 +72,16 @@ class JointForceMethods:
         curve : pair of sequences
             Instead: speeds and the torque (force) at each, linear in between, constant outside. Parameters
             "joint motor.speed.1", "joint motor.torque.1" and so on.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism, rod
+        >>> m = Mechanism(gravity=(0, 0))
+        >>> _ = m.revolute("O", m.ground, m.body("bar", rod((0, 0), (1, 0), mass=3.0)), at=(0, 0))
+        >>> _ = m.motor("O", torque=lambda speed: 2.0 - 0.5 * speed)
+        >>> float(simulate(m, 20.0)["O"].speed[-1].round(3))  # where the torque vanishes
+        4.0
         """
         joint = self._joint(joint, "motor", "position" if force is not None else "angle" if torque is not None else None)
         name = f"{joint.name} motor"

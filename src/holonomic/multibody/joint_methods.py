@@ -38,6 +38,17 @@ class JointMethods(GearMethods):
         -----
         The angle of a planar hinge is that of the second body's x axis against the first's; in space it is
         counted from the drawing.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism, rod
+        >>> m = Mechanism()
+        >>> bar = m.body("bar", rod((0, 0), (1, 0), mass=1.0))
+        >>> _ = m.revolute("O", m.ground, bar, at=(0, 0))
+        >>> sol = simulate(m, 1.0, save_at=11)
+        >>> sol["O"].force.shape, sol["O"].angle.shape
+        ((11, 2), (11,))
         """
         if self._are_many(first, second):
             return self._in_row("revolute", name, first, second, at=at, axis=axis)
@@ -52,6 +63,15 @@ class JointMethods(GearMethods):
         """Add a slide: the second body moves along a line of the first and does not turn against it.
 
         Parameters are those of `revolute`; `axis` is the direction in the drawing.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism
+        >>> m = Mechanism(gravity=(0, -9.81))
+        >>> _ = m.prismatic("rail", m.ground, m.body("slider", at=(0, 0), mass=2.0), at=(0, 0), axis=(0, 1))
+        >>> float(simulate(m, 1.0)["rail"].position[-1].round(6))
+        -4.905
         """
         if self._are_many(first, second):
             return self._in_row("prismatic", name, first, second, at=at, axis=axis)
@@ -136,6 +156,15 @@ class JointMethods(GearMethods):
             Its ends as drawn, on the first and on the second body.
         length : float or function of t, optional
             m; as drawn if not given. Parameter "name.length" if it is a number.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism
+        >>> m = Mechanism()
+        >>> _ = m.distance("string", m.ground, m.body("bob", at=(0, -1), mass=2.0), at=((0, 0), (0, -1)))
+        >>> float(simulate(m, 1.0)["string"].tension[0].round(6))  # the weight
+        19.62
         """
         if self._are_many(first, second):
             if callable(length):

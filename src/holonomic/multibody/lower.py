@@ -26,7 +26,7 @@ INERTIAS = ("", ".xx", ".yy", ".zz", ".xy", ".xz", ".yz")  # what follows "body.
 
 
 class UnitsWarning(UserWarning):
-    """Lengths that look like millimetres where metres are meant."""
+    """Lengths that look like millimetres, where metres are expected."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -165,6 +165,15 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
             Centre of mass; the frame's origin if not given.
         about : point, optional
             Point about which `inertia` was taken; the centre of mass if not given.
+
+        Examples
+        --------
+        >>> from holonomic.multibody import Mechanism, disk, rod
+        >>> m = Mechanism()
+        >>> flywheel = m.body("flywheel", rod((0, 0), (0.5, 0), mass=1.0), disk((0.5, 0), 0.1, mass=3.0))  # two shapes, one body
+        >>> slider = m.body("slider", at=(1, 0), mass=2.0)  # a point mass
+        >>> m.params["slider.mass"]
+        2.0
         """
         self._new(name, "body")
         made = combine(name, self.dimension, shapes, at, angle, mass, inertia, com, about)
@@ -190,7 +199,18 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         )
 
     def point(self, name: str, body, at) -> Point:
-        """Add a named point of a body, at a place in the drawing; read as `sol[name].position`."""
+        """Add a named point of a body, at a place in the drawing; read as `sol[name].position`.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.multibody import Mechanism, rod
+        >>> m = Mechanism()
+        >>> _ = m.revolute("O", m.ground, m.body("bar", rod((0, 0), (1, 0), mass=1.0)), at=(0, 0))
+        >>> _ = m.point("tip", "bar", (1, 0))
+        >>> simulate(m, 0.5, save_at=6)["tip"].position.shape
+        (6, 2)
+        """
         self._new(name, "point")
         body = self._body(body)
         keys = self.params.add_point(name, sh.point(at, f"point {name!r}", self.dimension))
@@ -274,6 +294,17 @@ class Mechanism(NamedParts, SeriesMethods, JointMethods, DriveMethods, ForceMeth
         -------
         Assembly
             Coordinates and velocities, how far bodies moved, and which joints were open.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from holonomic.multibody import Mechanism, rod
+        >>> m = Mechanism()
+        >>> _ = m.revolute("O", m.ground, m.body("bar", rod((0, 0), (1, 0), mass=1.0)), at=(0, 0))
+        >>> start = m.assemble({"O": np.pi / 2}, speeds={"O": 2.0})
+        >>> system, q0, v0 = m.to_system()
+        >>> q0.round(6), v0.round(6)
+        (array([0.      , 0.5     , 1.570796]), array([-1.,  0.,  2.]))
         """
         check_asked(self, values, speeds)
         self._request = (dict(values or {}), dict(speeds or {}), near)

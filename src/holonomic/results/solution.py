@@ -339,6 +339,14 @@ class Solution(Exports):
         ----------
         label : str
             A constraint's name, for all of its rows, or the name of one row, such as "pin[0]".
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.problems import pendulum
+        >>> sol = simulate(pendulum(), 1.0, save_at=11)
+        >>> sol.reaction("rod").shape  # of one constraint, by its label
+        (11, 2)
         """
         rows = quantities.rows_of_constraint(self, label)
         return self._hand_out(("reaction", label), lambda: self.trail.shaped(quantities.reaction(self, rows)))
@@ -394,7 +402,16 @@ class Solution(Exports):
         return report.as_html(self)
 
     def cite(self, software: bool = False) -> str:
-        """Return BibTeX entries of the methods that this run used; of Numba too, if asked for."""
+        """Return BibTeX entries of the methods that this run used; of Numba too, if asked for.
+
+        Examples
+        --------
+        >>> from holonomic import simulate
+        >>> from holonomic.problems import pendulum
+        >>> sol = simulate(pendulum(), 1.0, save_at=11)
+        >>> sol.cite().count("@") > 0
+        True
+        """
         if not isinstance(software, bool):
             raise BadArgument(f"cite(software={software!r}): choose True or False.")
         return report.bibtex(report.keys_of_run(self) + (report.SOFTWARE if software else ()))

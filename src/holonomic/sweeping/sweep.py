@@ -155,7 +155,7 @@ def sweep(
         stops it. `error.solution` has the members that were finished; a store has them on disk, and resume=True goes on. On
         threads it ends within about a second, on a GPU and a cluster with the pieces under way.
     *positional, **unknown
-        Refused, with the name that is meant here.
+        Refused, with the name that it has here.
 
     Returns
     -------

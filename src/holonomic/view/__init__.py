@@ -32,7 +32,7 @@ def view(
         When a system's run ends, as for `simulate`.
     live : {str: (float, float)} or True, optional
         Sliders with their ranges: parameters ("g", "k[0]"), initial values ("v0.y", "q0[1]"), "rtol", "step", or the strength
-        of a stabilization ("alpha"). Whoever reads the page moves them, and the model runs anew in the browser. True
+        of a stabilization ("alpha"). Whoever reads the page moves them, and the model runs again in the browser. True
         chooses a few.
     methods : list or {str: ..}, optional
         Methods to choose from on a live page, by names of yours or by their own; each an integrator, a stabilization, a
@@ -109,7 +109,7 @@ def animate(
     runs, path: str | Path, *, names: Sequence[str] | None = None, signals: Sequence[str] = (), traces: Sequence[str] = (),
     forces: bool = False, title: str = "", panels: Sequence[str] | None = None, **film_options,
 ) -> Path:  # fmt: skip
-    """Write a film of one run or several; see `Solution.animate`."""
+    """Write a video of one run or several; see `Solution.animate`."""
     from .films import film
     from .page_arguments import texts
     from .scene import scene_of
