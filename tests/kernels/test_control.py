@@ -29,13 +29,13 @@ W = tolerated(np.full(4, 1e-3))
 def test_one_error_vector_counts_by_the_larger_rms_of_positions_and_velocities():
     E = np.array([[2e-3, 2e-3, 0.0, 5e-3]])
     # rtol = 0: q has 2, 2 and v has 0, 5 times the tolerance
-    assert error_norm(E, X, X, W, 0, 0.0, OWN, NONE_LEAST, 2, 4) == pytest.approx(5 / np.sqrt(2))
+    assert error_norm(E, X, X, W, 0, 0.0, OWN, *NONE_LEAST, 2, 4) == pytest.approx(5 / np.sqrt(2))
 
 
 def test_coordinates_that_count_turns_are_measured_by_their_change():
     kinds = np.array([sizes.TURNS, *OWN[1:]])
     E, far = np.array([[2e-3, 0.0, 0.0, 0.0]]), np.array([1e6, 0.0, 0.0, 0.0])
-    found = error_norm(E, far, far + [0.5, 0, 0, 0], tolerated([0.0, 1e-3, 1e-3, 1e-3]), 0, 1e-3, kinds, NONE_LEAST, 1, 4)
+    found = error_norm(E, far, far + [0.5, 0, 0, 0], tolerated([0.0, 1e-3, 1e-3, 1e-3]), 0, 1e-3, kinds, *NONE_LEAST, 1, 4)
     assert found == pytest.approx(2.0)
 
 
@@ -46,8 +46,8 @@ def test_velocities_count_for_no_less_than_rounding_leaves_of_positions_in_a_ste
     there = tolerated(np.full(4, 1e-30), **largest)
     least = sizes.rounding_in_step(there, 0, h)
     for found in (
-        error_norm(E, none, none, there, 0, 0.0, kinds, least, 0, 4),
-        *largest_errors(E, none, none, there, 0, 0.0, kinds, least, 0, 4),
+        error_norm(E, none, none, there, 0, 0.0, kinds, *least, 0, 4),
+        *largest_errors(E, none, none, there, 0, 0.0, kinds, *least, 0, 4),
     ):
         assert found == pytest.approx(1.0 / sizes.LEFT_OF_SPEEDS)
 
@@ -56,8 +56,8 @@ def test_of_two_error_vectors_one_light_body_among_many_is_not_averaged_away():
     E = np.zeros((2, 100))
     E[0, 57], E[1, 57] = 3.0, 40.0
     ones, kinds = np.ones(100), np.full(100, sizes.OWN)
-    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, NONE_LEAST, 50, 100) == (3.0, 40.0)
-    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, NONE_LEAST, 0, 50) == (0.0, 0.0)
+    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, *NONE_LEAST, 50, 100) == (3.0, 40.0)
+    assert largest_errors(E, ones, ones, tolerated(ones), 0, 0.0, kinds, *NONE_LEAST, 0, 50) == (0.0, 0.0)
 
 
 def test_an_estimate_in_two_parts_is_of_order_seven():
@@ -79,10 +79,10 @@ def test_rounding_is_not_remembered_as_an_error():
 @pytest.mark.parametrize("parts", [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)])
 def test_an_error_that_is_no_number_is_never_small(parts):
     E = np.array([[parts[0], 0.0, 0.0, 0.0], [parts[1], 0.0, 0.0, 0.0]])
-    assert not joined_error(*largest_errors(E, X, X, W, 0, 0.0, OWN, NONE_LEAST, 0, 4), 1.0) <= 1e300
+    assert not joined_error(*largest_errors(E, X, X, W, 0, 0.0, OWN, *NONE_LEAST, 0, 4), 1.0) <= 1e300
     for i in range(4):
         one = np.where(np.arange(4) == i, np.nan, 0.0)[None, :]
-        assert not error_norm(one, X, X, W, 0, 0.0, OWN, NONE_LEAST, 2, 4) <= 1.0
+        assert not error_norm(one, X, X, W, 0, 0.0, OWN, *NONE_LEAST, 2, 4) <= 1.0
 
 
 def test_a_start_at_rest_is_no_reason_for_a_tiny_first_step():

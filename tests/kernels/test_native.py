@@ -29,7 +29,7 @@ def test_a_leaf_gives_what_its_source_gives():
     rng = np.random.default_rng(1)
     E, x, xn, W = rng.normal(size=(2, 6)), rng.normal(size=6), rng.normal(size=6), np.full(TOLERANCES + 6, 1e-3)
     kinds = np.array([LENGTH, TURNS, OWN, SPEED, SPIN, OWN])
-    given = (E, x, xn, W, 0, 1e-3, kinds, (1e-3, 2e-3), 3, 6)
+    given = (E, x, xn, W, 0, 1e-3, kinds, 1e-3, 2e-3, 3, 6)
     assert error_norm(*given) == pytest.approx(error_norm.py(*given), rel=1e-14)
     assert step_factor(0.3, 0.5, 0.2, 0.04, 0.9, 0.2, 10) == step_factor.py(0.3, 0.5, 0.2, 0.04, 0.9, 0.2, 10)
     assert row_finite(E, 1, 6) is True

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 
 from ..native.marks import leaf
-from ..native.types import Group, f8, i8, ints, mat, vec
+from ..native.types import f8, i8, ints, mat, vec
 from .sizes import SPEED, SPIN, TOLERANCES, TURNS
 
 
 @leaf
-def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, least: Group(None, (f8, f8)), nq: i8, nx: i8):
+def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, line: f8, arc: f8, nq: i8, nx: i8):
     """Scaled size of one error vector: RMS over q and over v separately, the larger counts.
 
     Scale atol_i + rtol max(|x_i|, |xn_i|); coordinates that count turns by max(1, |change in this step|). Speeds count for no
-    less than `least`, see `rounding_in_step`.
+    less than `line` and `arc`, see `rounding_in_step`.
     """
     worst, tolerances = 0.0, at + TOLERANCES
-    line, arc = least
     for block in range(2):
         first, last = (0, nq) if block == 0 else (nq, nx)
         if last == first:
@@ -41,12 +40,9 @@ def error_norm(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, l
 
 
 @leaf
-def largest_errors(
-    E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, least: Group(None, (f8, f8)), begin: i8, end: i8
-):
+def largest_errors(E: mat, x: vec, xn: vec, W: vec, at: i8, rtol: f8, kinds: ints, line: f8, arc: f8, begin: i8, end: i8):
     """Largest scaled component of each of two error vectors, among those from `begin` to `end`; scales as above."""
     first, second, tolerances = 0.0, 0.0, at + TOLERANCES
-    line, arc = least
     for i in range(begin, end):
         size = max(abs(x[i]), abs(xn[i]))
         if kinds[i] == TURNS:

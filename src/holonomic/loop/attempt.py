@@ -46,20 +46,21 @@ def error_in_two_parts(slots, model, method, run, h, loop):
     sp = method.sp
     x, xn, E, W = loop.state.x, loop.state.xn, loop.state.E, loop.state.W
     kinds, at, nq, nx = loop.scale.kinds, size.at_sizes, size.nq, size.nx
-    shorter, least = 0.0, rounding_in_step(W, at, h)
+    shorter = 0.0
+    line, arc = rounding_in_step(W, at, h)
     if run.h_before != 0.0:
         shorter = min(1.0, h / run.h_before) ** 2  # e5/e3 is O(h²)
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, 0, nq)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, line, arc, 0, nq)
     worst = joined_error(five, three, shorter * run.ratio_q)
     run.new_ratio_q = ratio_to_keep(five, three)
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, nq, nx)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, line, arc, nq, nx)
     worst = larger(worst, joined_error(five, three, shorter * run.ratio_v))
     run.new_ratio_v = ratio_to_keep(five, three)
     for k in range(2):
         call_tangent(slots, model, sp, E, k, W)
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, 0, nq)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, line, arc, 0, nq)
     worst = larger(worst, joined_error(five, three, 0.0))
-    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, least, nq, nx)
+    five, three = largest_errors(E, x, xn, W, at, run.rtol, kinds, line, arc, nq, nx)
     return larger(worst, joined_error(five, three, 0.0))
 
 
@@ -124,10 +125,10 @@ def attempt(slots, model, method, run, loop):
     if size.n_errors > 1:
         run.err = error_in_two_parts(slots, model, method, run, h, loop)
     elif size.n_errors > 0:
-        least = rounding_in_step(W, at, h)
-        whole = error_norm(E, x, xn, W, at, run.rtol, kinds, least, nq, nx)
+        line, arc = rounding_in_step(W, at, h)
+        whole = error_norm(E, x, xn, W, at, run.rtol, kinds, line, arc, nq, nx)
         call_tangent(slots, model, sp, E, 0, W)
-        run.err = max(error_norm(E, x, xn, W, at, run.rtol, kinds, least, nq, nx), SHARE * whole)
+        run.err = max(error_norm(E, x, xn, W, at, run.rtol, kinds, line, arc, nq, nx), SHARE * whole)
     else:
         run.err = 0.0
     return OK

@@ -38,6 +38,7 @@ from .event_search import (
     HIGH,
     HOLDS_AT_ZERO,
     IN_A_PIECE,
+    LARGEST,
     LEAD,
     LEFT,
     LOW,
@@ -70,6 +71,7 @@ NEAR_END = 32.0 * EPS
 SHORT, ROUNDED = 1e-2, 4.0
 MOST_DOUBLINGS = 12  # of the shortest part, to get away from a jump
 FASTEST = 1e-3  # of a step: where a function has filled by then what there is room for, it is too fast for the steps
+NEAR_ZERO = 1e-3  # of the largest value so far: what says nothing of the size of a function
 AS_AT_START = 4.0  # times the value that rounding has left of a zero at the start: no more than that
 
 
@@ -370,13 +372,23 @@ def find_bounded(slots, model, method, run, loop, events):
         if count + (IN_A_PIECE + 1) * nev > events.theta.shape[0]:
             run.looked = a
             return count
-    status = check_values(slots, model, method, run, 0.5, loop, events, PIECE + 1)
-    if status != OK:
-        return -status
-    for k in range(nev):  # how large it is inside, for what starts and ends at zero
-        ev_f[PIECE + 2, k] = max(ev_f[PIECE + 2, k], abs(ev_f[PIECE + 1, k]))
+    if may_be_larger_inside(ev_f, nev):
+        status = check_values(slots, model, method, run, 0.5, loop, events, PIECE + 1)
+        if status != OK:
+            return -status
+        for k in range(nev):
+            ev_f[PIECE + 2, k] = max(ev_f[PIECE + 2, k], abs(ev_f[PIECE + 1, k]))
     copy_row(ev_f, END, ev_f, PIECE + 1, nev)
     return count
+
+
+@leaf
+def may_be_larger_inside(ev_f: mat, nev: i8):
+    """Tell whether a function starts and ends near zero, so that the ends do not tell its size."""
+    for k in range(nev):
+        if not ev_f[PIECE + 2, k] > NEAR_ZERO * ev_f[LARGEST, k]:
+            return True
+    return False
 
 
 @inner
@@ -429,7 +441,8 @@ def where_to_cut(slots, model, method, run, loop, events, a, b, parts):
     how wide their bounds are.
     """
     ev, ev_f, nev = events.marks, events.values, model.size.n_events
-    bound_part(model, run, loop.state, events, a, b)
+    if parts > 1 or b < 1.0:  # the whole step has been bounded
+        bound_part(model, run, loop.state, events, a, b)
     first, jumps = -1, False
     for k in range(nev):
         if ev[SAMPLED, k] != 0 or ev[DIRECTION, k] == NEVER:

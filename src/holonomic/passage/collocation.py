@@ -161,8 +161,8 @@ def collocate(slots, model, run, loop, r):
     finish_series(path, r, nz)
     left_out(path, r, noise, nz, ke)
     copy_from(path, AT + LEAST + r - 1, xe, nz)
-    least = rounding_in_step(W, size.at_sizes, path[NUMBERS, LENGTH])
-    err = error_norm(ke, x, xe, W, size.at_sizes, run.rtol, loop.scale.kinds, least, nq, nz)
+    line, arc = rounding_in_step(W, size.at_sizes, path[NUMBERS, LENGTH])
+    err = error_norm(ke, x, xe, W, size.at_sizes, run.rtol, loop.scale.kinds, line, arc, nq, nz)
     return OK if err <= 1.0 else NO_PATH
 
 
