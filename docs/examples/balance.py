@@ -21,19 +21,9 @@ m.motor("rail", force=lambda u: u.push)
 m.output("seen", lambda cart, top: [cart.position[0], cart.velocity[0], top.position[0] - cart.position[0], top.velocity[0]])
 q, along = m.to_system()[1], np.tile([1.0, 0.0, 0.0], 4)  # where all bodies stand, and which coordinates go along the rail
 envs = make_vector_env(
-    m,
-    256,
-    actions={"push": (-60.0, 60.0)},
-    period=0.04,
-    episode=250,
-    observations=["seen"],
-    starts=128,
-    rtol=1e-4,
-    reward=lambda cart, top: np.exp(-2 * cart.position[0] ** 2 - 10 * top.velocity[0] ** 2),
-    initial="project",
-    reset=lambda r: {"q0": q + r.uniform(-1, 1) * along, "v0": r.normal(0, 0.1, 12)},
-    terminated=lambda top: top.position[1] < 0.6,
-)
+    m, 256, actions={"push": (-60.0, 60.0)}, period=0.04, episode=250, observations=["seen"], starts=128, rtol=1e-4,
+    reward=lambda cart, top: np.exp(-2 * cart.position[0] ** 2 - 10 * top.velocity[0] ** 2), initial="project",
+    reset=lambda r: {"q0": q + r.uniform(-1, 1) * along, "v0": r.normal(0, 0.1, 12)}, terminated=lambda top: top.position[1] < 0.6)
 random, mean, spread, scores = np.random.default_rng(0), np.zeros(4), np.full(4, 40.0), []
 for generation in range(14):
     policies, total, alive = np.repeat(random.normal(mean, spread, (64, 4)), 4, axis=0), np.zeros(256), np.full(256, True)

@@ -16,7 +16,9 @@ starts = grid(upper=np.linspace(-np.pi, np.pi, n), lower=np.linspace(-np.pi, np.
 a, b = starts["upper"], starts["lower"]
 elbow = np.column_stack([np.sin(a), -np.cos(a)])
 tip = elbow + np.column_stack([np.sin(b), -np.cos(b)])
-runs = sweep(double_pendulum().system, 4.0, q0=np.hstack([elbow, tip]), v0=np.zeros((n * n, 4)), rtol=1e-4, initial="project")
+runs = sweep(
+    double_pendulum().system, 4.0, q0=np.hstack([elbow, tip]), v0=np.zeros((n * n, 4)), rtol=1e-4, initial="project"
+)
 
 end = runs.q[:, -1]
 angle = np.arctan2(end[:, 2] - end[:, 0], end[:, 1] - end[:, 3]).reshape(n, n)

@@ -9,7 +9,11 @@ import numpy as np
 
 from holonomic import System, sweep
 
-pendulum = System(mass=np.eye(2), potential=lambda q: 9.81 * q[1], constraint={"rod": lambda q: q @ q - 1})
+pendulum = System(
+    mass=np.eye(2),
+    potential=lambda q: 9.81 * q[1],
+    constraint={"rod": lambda q: q @ q - 1},
+)
 top = 2 * np.sqrt(9.81)  # speed at the bottom that just reaches the upright position
 speeds = np.concatenate([np.linspace(0.12, 0.98, 9), np.linspace(1.03, 1.3, 4)]) * top
 v0 = np.column_stack([speeds, 0 * speeds])

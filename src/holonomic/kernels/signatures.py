@@ -35,7 +35,7 @@ from ..native.types import Group, f8, i8, int_mat, ints, mat, vec
 from .memory import RUN, SIZE
 
 
-class Numbered(IntEnum):
+class InOrder(IntEnum):
     """Names with the numbers 0, 1, 2 and so on, by `auto()`."""
 
     @staticmethod
@@ -44,7 +44,7 @@ class Numbered(IntEnum):
 
 
 @unique
-class Fn(Numbered):
+class Fn(InOrder):
     """Operators of a model, by what they take and write. Kernels use the plain integers below, of the same names.
 
     Those that give matrices of the whole system (TERMS, BY_Y, BY_SLOPE, ALGEBRAIC) are services of models of one element: no
@@ -113,7 +113,7 @@ NO_MODE = 0  # bits of switches, of which there are none yet
 
 
 @unique
-class Slot(Numbered):
+class Slot(InOrder):
     """Method functions of a plan."""
 
     ADVANCE = auto()  # integrator: stages and the new point
