@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from holonomic import DOP853, RK45, System, simulate, sweep
+from holonomic import DOP853, RK45, Radau, System, simulate, sweep
 from holonomic.errors import BadArgument, StepFailed
 from holonomic.multibody import Mechanism
 
@@ -277,3 +277,20 @@ def test_friction_holds_or_creeps():
     m.prismatic("rail", "ground", "b", at=(0, 0), axis=(1, 0))
     with pytest.raises(BadArgument, match=r"hold=True sticks, smoothing=0\.02 creeps"):
         m.friction("rail", coulomb=1.0, hold=True, smoothing=0.02)
+
+
+@pytest.mark.parametrize("integrator", [DOP853(), RK45(), Radau()])
+def test_a_guard_keeps_a_law_from_dividing_by_zero(integrator):
+    """Beside other comparisons of the same value, at a start exactly there."""
+
+    def spring(q):
+        if q[0] == 0:
+            return [0.0]
+        return [-(np.abs(q[0]) ** 1.5) * q[0] / np.abs(q[0])]
+
+    def reference(t, x):
+        return [x[1], -(abs(x[0]) ** 1.5) * np.sign(x[0])]
+
+    sol = simulate(System(mass=np.eye(1), force=spring), 5.0, q0=[0.0], v0=[1.0], integrator=integrator, rtol=1e-9, atol=1e-12)
+    exact = solve_ivp(reference, (0, 5), [0.0, 1.0], method="DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    assert [sol.q[-1, 0], sol.v[-1, 0]] == pytest.approx(exact, abs=1e-6)

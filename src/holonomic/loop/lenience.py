@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from ..errors import NO_CONVERGENCE, NOT_FINITE, SINGULAR
-from ..kernels.sliding import sleeps
+from ..kernels.sliding import is_equality, sleeps
 from ..native.marks import inner
 
 NO_MODE = 1e-290  # added to a number it changes nothing
@@ -23,7 +23,8 @@ def loosen(model, run, status):
         return False
     at = model.size.at_modes
     for j in range(model.size.n_switches):
-        if model.data[at + j] == model.data[at + j] and not sleeps(model, j):
+        holds = is_equality(model, j) and model.data[at + j] > 0.0
+        if model.data[at + j] == model.data[at + j] and not sleeps(model, j) and not holds:
             model.data[at + j] = NO_MODE if model.data[at + j] > 0.0 else -NO_MODE
     run.lenient = 1
     run.failed += 1
@@ -36,6 +37,6 @@ def be_strict(model, run):
     """Let modes decide again."""
     at = model.size.at_modes
     for j in range(model.size.n_switches):
-        if model.data[at + j] == model.data[at + j] and not sleeps(model, j):
+        if model.data[at + j] == model.data[at + j] and not sleeps(model, j) and not is_equality(model, j):
             model.data[at + j] = math.inf if model.data[at + j] > 0.0 else -math.inf
     run.lenient = 0

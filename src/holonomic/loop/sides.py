@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ..errors import OK
+from ..errors import NOT_FINITE, OK
 from ..kernels.evaluate import asks_for_function, evaluate
 from ..kernels.signatures import EVENTS, call_model
 from ..kernels.sliding import (
@@ -71,7 +71,7 @@ def enter_modes(model, run, state, events, again):
     for k in range(first, nev):
         has_left = ev[FIRED, k] != 0
         ev[FIRED, k] = 0
-        if not (has_left or sleeps(model, k - first) or is_along(model, k - first)):
+        if not (has_left or sleeps(model, k - first) or is_along(model, k - first) or is_equality(model, k - first)):
             model.data[at + k - first] = math.inf if ev_f[TRIAL, k] > 0.0 else -math.inf
             ev[FIRED, k] = 1 if ev_f[TRIAL, k] == 0.0 else 0
     status = enter_at_zero(model, run, state, events)
@@ -261,17 +261,22 @@ def holds_at(model, run, state, events, j, writes):
     """Let the motion stay on switch j, zero here, if the branch taken at equality can hold it there; tell whether it can."""
     size, data = model.size, model.data
     equality = equality_of(model, j)
-    if equality < 0 or size.may_slide == 0 or not may_join(model) or data[size.at_modes + equality] == ENDED:
+    if equality < 0 or data[size.at_modes + equality] == ENDED:
         return False
     mode = data[size.at_modes + j]
-    data[size.at_modes + j], data[size.at_modes + equality] = math.nan, math.inf
+    if size.may_slide != 0 and may_join(model):
+        data[size.at_modes + j], data[size.at_modes + equality] = math.nan, math.inf
+        settle_sides(model, run, state, events, writes)
+        if joins(model, run, state):
+            share = share_of(model, state.W, j)
+            if share >= 0.0 and share <= 1.0:
+                return True
+        data[size.at_modes + j] = mode
+    data[size.at_modes + equality] = -math.inf
     settle_sides(model, run, state, events, writes)
-    if joins(model, run, state):
-        share = share_of(model, state.W, j)
-        if share >= 0.0 and share <= 1.0:
-            return True
-    data[size.at_modes + j], data[size.at_modes + equality] = mode, -math.inf
-    settle_sides(model, run, state, events, writes)
+    if evaluate(model, run, run.t, state.x, state.K, 0, state.W) == NOT_FINITE:  # it keeps others from dividing by zero
+        data[size.at_modes + equality] = -NO_MODE
+        settle_sides(model, run, state, events, writes)
     return False
 
 
@@ -284,10 +289,18 @@ def end_hold(model, j):
 
 
 @inner
+def leave_equality(model, j):
+    """Switch j, zero here, changes: the branch at equality is left out unless it holds the motion."""
+    equality = equality_of(model, j)
+    if equality >= 0 and model.data[model.size.at_modes + equality] != ENDED:
+        model.data[model.size.at_modes + equality] = -math.inf
+
+
+@inner
 def forget_holds(model):
-    """Let branches at equality hold again: time has gone on."""
+    """Let what has held hold again: time has gone on. Nor do values decide any more of an equality."""
     for j in range(model.size.n_switches):
-        if model.data[model.size.at_modes + j] == ENDED:
+        if is_equality(model, j) and model.data[model.size.at_modes + j] < 0.0:
             model.data[model.size.at_modes + j] = -math.inf
 
 

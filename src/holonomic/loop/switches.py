@@ -57,6 +57,7 @@ from .sides import (
     holds_at,
     joins,
     known,
+    leave_equality,
     may_join,
     rates_here,
     watch_others,
@@ -115,6 +116,8 @@ def change_modes(model, run, loop, events):
         run.h = ev_f[STEP + 1 - left, k] if ev_f[STEP + 1 - left, k] != 0.0 else run.h_whole
         model.data[size.at_modes + k - first] = towards * math.inf
         write_mode(model, run, state, events, k - first, 0)
+        if ev[JUMPS, k] == 0:
+            leave_equality(model, k - first)
     if along:
         watch_others(model, run, state, events)
     leave_path(run)

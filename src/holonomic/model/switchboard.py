@@ -15,8 +15,9 @@ it is 1 up to then. Nobody has asked for anything to happen there, and most corn
 
 An equality such as `v == 0` is no switch: a motion meets it for an instant only, but for one that stays there, along other
 comparisons of the same function. The branch taken at equality is then what holds, as far as it can (see `loop.sides`); its mode is
-+∞ for so long, -∞ otherwise, and nothing is watched of it. Branches of `v > 0` and `v < 0` that leave a third one for v = 0 are
-the same. Where no other comparison has its function, the values decide.
++∞ for so long, and nothing is watched of it. Branches of `v > 0` and `v < 0` that leave a third one for v = 0 are
+the same. Where no other comparison has its function, the values decide; so they do at an instant at which the equality keeps the
+other branch from dividing by zero.
 
 A switch counts where the way through the function that leads to its comparison is taken: elsewhere its function may be
 anything, NaN too, and what is watched is ±1, the sign of its mode.

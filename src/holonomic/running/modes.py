@@ -17,7 +17,8 @@ def keep_modes(run) -> None:
     """Let a run that goes on from another follow the modes of its data: where a switch has just changed, its sign is rounding."""
     if run.plan.switches:
         modes = run.data[run.plan.model.data_places["modes"]]  # a view
-        decided = ~np.isnan(modes) & ~sleeping(run.plan, modes)  # what goes along its zero goes on so
+        equal = np.array([switch.equality for switch in run.plan.switches], dtype=bool)
+        decided = ~np.isnan(modes) & ~sleeping(run.plan, modes) & ~(equal & (modes < 0))  # what goes along its zero goes on so
         modes[decided] = np.copysign(np.inf, modes[decided])  # where values decided in an attempt, signs were left of them
         modes[sleeping(run.plan, modes)] = 0.0  # what another method could not follow may wake again
         run.modes = modes.copy()
