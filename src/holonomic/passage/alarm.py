@@ -55,7 +55,7 @@ def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
     least = 1.0
     for i in range(1, last):
         least = min(least, K[i, rho])
-    if least < NARROW and least < 0.35 * min(start, end):
+    if least < 3.0 * NARROW and least < 0.6 * min(start, end):
         return INSIDE
     if end > 0.25 * asked:
         return 0

@@ -69,13 +69,15 @@ def keep_path(run, path, kept):
 
 
 @inner
-def decline(run, why, rho):
+def decline(run, why, behind, rho):
     """There is no path: go on with a shorter step, or as it is."""
     limit = MISSES if why == MISSED else MAX_DODGES
     if why == NOTHING:
         limit = 0
-    elif run.alarm == AHEAD:
-        limit = 0 if why == MISSED else 2  # from closer by, perhaps
+    elif why == MISSED and behind:
+        limit = 0
+    elif why != MISSED and run.alarm == AHEAD:
+        limit = 2  # from closer by, perhaps
     if run.dodges < limit:
         run.dodges += 1
         run.rejected += 1
@@ -159,7 +161,8 @@ def pass_on(slots, model, run, loop):
         if asks_for_function(found):
             return found
         if found != OK:
-            decline(run, found, K[run.last_stage, size.nrow - 1])
+            miss = loop.passing.path[NUMBERS, WHERE] * loop.passing.path[NUMBERS, LENGTH]
+            decline(run, found, abs(miss) >= abs(run.h_used), K[run.last_stage, size.nrow - 1])
             run.phase = STEPPING
             return OK
         run.guided = 1
