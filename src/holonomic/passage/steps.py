@@ -69,14 +69,14 @@ def keep_path(run, path, kept):
 
 
 @inner
-def decline(run, why, behind, rho):
-    """There is no path: go on with a shorter step, or as it is."""
-    limit = MISSES if why == MISSED else MAX_DODGES
-    if why == NOTHING:
+def decline(run, why, away, rho):
+    """There is no path: go on with a shorter step, or as it is; a miss is `away` from here."""
+    limit = MAX_DODGES
+    if why == MISSED:  # inside the step, whatever its stages say, or behind its end
+        limit = MISSES if away < abs(run.h_used) else 0
+    elif why == NOTHING:
         limit = 0
-    elif why == MISSED and behind:
-        limit = 0
-    elif why != MISSED and run.alarm == AHEAD:
+    elif run.alarm == AHEAD:
         limit = 2  # from closer by, perhaps
     if run.dodges < limit:
         run.dodges += 1
@@ -161,8 +161,8 @@ def pass_on(slots, model, run, loop):
         if asks_for_function(found):
             return found
         if found != OK:
-            miss = loop.passing.path[NUMBERS, WHERE] * loop.passing.path[NUMBERS, LENGTH]
-            decline(run, found, abs(miss) >= abs(run.h_used), K[run.last_stage, size.nrow - 1])
+            path = loop.passing.path
+            decline(run, found, abs(path[NUMBERS, WHERE] * path[NUMBERS, LENGTH]), K[run.last_stage, size.nrow - 1])
             run.phase = STEPPING
             return OK
         run.guided = 1
