@@ -276,6 +276,17 @@ def test_branches_that_miss_each_other_narrowly_are_not_crossed(gap):
             assert np.max(np.abs(sol.q[-1] - reference.q[-1])) < 1e3 * rtol, (integrator, rtol)
 
 
+@pytest.mark.parametrize("integrator", [DOP853(), RK45()], ids=repr)
+@pytest.mark.parametrize("gap", [1e-8, 1e-10])
+def test_no_series_of_steps_jumps_over_a_narrow_miss(gap, integrator):
+    """A tenth of these runs did: their stages lay evenly around the turn, or just before and behind it."""
+    reference = miss_by(gap, 1e-11, max_step=1e-3).q[-1]
+    for rtol in (1e-5, 2e-6):
+        for first in np.geomspace(1e-4, 0.2, 60)[:50]:
+            sol = miss_by(gap, rtol, integrator=integrator, first_step=float(first))
+            assert np.max(np.abs(sol.q[-1] - reference)) < 1e3 * rtol, (rtol, first)  # κ as above
+
+
 def test_branches_closer_than_rounding_are_taken_to_meet():
     exact, near = miss_by(0.0, 1e-8), miss_by(1e-15, 1e-8)
     assert np.max(np.abs(exact.q[-1] - near.q[-1])) < 1e-6

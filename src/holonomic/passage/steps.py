@@ -69,13 +69,15 @@ def keep_path(run, path, kept):
 
 
 @inner
-def decline(run, why, rho):
-    """There is no path: go on with a shorter step, or as it is."""
-    limit = MISSES if why == MISSED else MAX_DODGES
-    if why == NOTHING:
+def decline(run, why, away, rho):
+    """There is no path: go on with a shorter step, or as it is; a miss is `away` from here."""
+    limit = MAX_DODGES
+    if why == MISSED:  # inside the step, whatever its stages say, or behind its end
+        limit = MISSES if away < abs(run.h_used) else 0
+    elif why == NOTHING:
         limit = 0
     elif run.alarm == AHEAD:
-        limit = 0 if why == MISSED else 2  # from closer by, perhaps
+        limit = 2  # from closer by, perhaps
     if run.dodges < limit:
         run.dodges += 1
         run.rejected += 1
@@ -159,7 +161,8 @@ def pass_on(slots, model, run, loop):
         if asks_for_function(found):
             return found
         if found != OK:
-            decline(run, found, K[run.last_stage, size.nrow - 1])
+            path = loop.passing.path
+            decline(run, found, abs(path[NUMBERS, WHERE] * path[NUMBERS, LENGTH]), K[run.last_stage, size.nrow - 1])
             run.phase = STEPPING
             return OK
         run.guided = 1
