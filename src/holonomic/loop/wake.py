@@ -73,6 +73,7 @@ def wake(model, run, loop, record, events):
     if run.in_a_row < patience or asleep(model) == 0:
         return OK
     if not has_function(model, EVENTS):
+        run.in_a_row -= 1
         return NEED_SWITCHES
     size, state, xe, ev_f = model.size, loop.state, loop.inside.x, events.values
     nev, at, first = size.n_events, size.at_modes, size.n_events - size.n_switches
