@@ -65,7 +65,7 @@ RUN = Layout("Run", (
     ("is_stiff", WHOLE, "1 once there were 15"),
     ("rough", WHOLE, "steps rejected with an error far too large"),
     # what is done now
-    ("phase", WHOLE, "STEPPING, WATCHING, WRITING, PASSING or SWITCHING"),
+    ("phase", WHOLE, "STEPPING, WATCHING, WRITING, PASSING, SWITCHING or JUDGING"),
     ("quota", WHOLE, "steps that may be tried before Python is asked"),
     ("limit", WHOLE, "steps that may be tried in all"),
     ("fixed", WHOLE, "1 where the step is fixed"),
@@ -136,7 +136,7 @@ FIXED = (
 )  # fmt: skip
 
 # phases
-STEPPING, WATCHING, WRITING, PASSING, SWITCHING = 0, 1, 2, 3, 4
+STEPPING, WATCHING, WRITING, PASSING, SWITCHING, JUDGING = 0, 1, 2, 3, 4, 5
 
 # crosses: rows of K hold pivot ratios at all stages, or at both ends alone
 BY_STAGES, BY_ENDS = 1, 2

@@ -12,11 +12,11 @@ changes no bit of it. It returns
 from __future__ import annotations
 
 from ..errors import EVENT, OK
-from ..kernels.memory import PASSING, STEPPING, SWITCHING, WATCHING
+from ..kernels.memory import JUDGING, PASSING, STEPPING, SWITCHING, WATCHING
 from ..native.marks import leaf
 from .ahead import end_at_change
 from .attempt import attempt, follow_path
-from .judge import judge
+from .judge import go_on_judging, judge
 from .look import look_inside
 from .propose import propose
 from .switches import change_modes, go_on_in_mode
@@ -34,12 +34,19 @@ def drive(slots, model, method, run, loop, record, events):
             if run.phase == STEPPING:
                 if model.size.n_timed > 0:
                     end_at_change(model, run, loop, events)
-                outcome = attempt(slots, model, method, run, loop)
-                status = judge(slots, model, method, run, loop, record, events, outcome)
+                status = attempt(slots, model, method, run, loop)
+                status = judge(slots, model, method, run, loop, record, events, status)
                 if status != OK:
                     return status
                 if run.phase == STEPPING:
                     continue
+        if run.phase == JUDGING:
+            run.phase = STEPPING
+            status = go_on_judging(slots, model, method, run, loop, record, events)
+            if status != OK:
+                return status
+            if run.phase == STEPPING:
+                continue
         if run.phase == PASSING:
             status = follow_path(slots, model, run, loop)
             if status != OK:

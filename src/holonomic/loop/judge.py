@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..errors import NO_CONVERGENCE, OK, SINGULAR, STEP_COLLAPSED
 from ..kernels.evaluate import asks_for_function
-from ..kernels.memory import ANSWERED, BY_ENDS, ON_STAGE, PASSING, WATCHING
+from ..kernels.memory import ANSWERED, BY_ENDS, JUDGING, ON_STAGE, PASSING, WATCHING
+from ..kernels.signatures import EVENTS, has_function
 from ..kernels.step_control import step_factor
 from ..kernels.vectors import EPS
 from ..native.marks import inner, part
@@ -27,25 +28,35 @@ def judge(slots, model, method, run, loop, record, events, status):
         run.h_used = run.h_tried
         run.phase = PASSING
         return OK
-    if model.size.n_selects > 0 and run.fixed == 0 and not (status == OK and (model.size.n_errors == 0 or run.err <= 1.0)):
+    if status == OK:
+        return go_on_judging(slots, model, method, run, loop, record, events)
+    if model.size.n_selects > 0 and run.fixed == 0:
         found = wake(model, run, loop, record, events)
         if asks_for_function(found):
             run.quota += 1
         if found != OK:
             return OK if found == WOKEN else found
-    if status != OK:
-        if model.size.n_switches > 0 and loosen(model, run, status):
-            return OK
-        return judge_failure(run, status)
+    if model.size.n_switches > 0 and loosen(model, run, status):
+        return OK
+    return judge_failure(run, status)
+
+
+@part
+def go_on_judging(slots, model, method, run, loop, record, events):
+    """Decide on an attempt that has not failed but for its error; where switches are to be compiled, it goes on here, not anew."""
     by_error = model.size.n_errors > 0 and run.fixed == 0
+    if model.size.n_selects > 0 and by_error and not run.err <= 1.0:
+        found = wake(model, run, loop, record, events)
+        note_wait(model, run, found)
+        if found != OK:
+            return OK if found == WOKEN else found
     if by_error:
         accepted, status = judge_error(model, run, loop)
         if not accepted:
             return status
     if model.size.n_selects > 0:
         found = wake_hidden(model, run, loop, record, events)
-        if asks_for_function(found):
-            run.quota += 1
+        note_wait(model, run, found)
         if found != OK:
             return OK if found == WOKEN else found
     if model.size.n_events > 0:
@@ -57,6 +68,16 @@ def judge(slots, model, method, run, loop, record, events, status):
     note_accepted(model.size, run, loop.state, record.save_t)
     run.phase = WATCHING
     return OK
+
+
+@inner
+def note_wait(model, run, found):
+    """Where a function is to be compiled first, note whether the attempt is judged then, or taken again: modes have changed."""
+    if asks_for_function(found):
+        if has_function(model, EVENTS):
+            run.quota += 1
+        else:
+            run.phase = JUDGING
 
 
 @inner

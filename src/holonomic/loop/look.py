@@ -40,6 +40,7 @@ AGAIN = -1  # the step is taken again, to end on an event
 MAX_TRIES = 6
 FURTHER = 4.0  # with every try, where a comparison is flat in front of its change, and the end of the step lies there
 NEAR = 1e-3  # in θ: over this distance an event function is as good as straight
+FAR = 0.1  # in θ: how far beyond its end an attempt may be made longer, where the dense output is 0.1 % off or more: rtol = 1e-2
 
 
 @leaf
@@ -125,7 +126,7 @@ def watch(slots, model, method, run, loop, events):
             missing = distance_left(ev_f, run.retake - 1)
             if ev_f[END, run.retake - 1] == 0.0 and ev[STOPS, run.retake - 1] >= AS_SWITCH:
                 missing = FURTHER**run.tries * close  # it lies flat there, on its old side
-            if missing > close and missing <= NEAR and run.tries < MAX_TRIES:
+            if missing > close and missing <= FAR and run.tries < MAX_TRIES:
                 run.h = (1.0 + missing) * run.h_used
                 run.tries += 1
                 return AGAIN

@@ -34,6 +34,7 @@ from .event_search import (
     CAME,
     CHECK,
     CORNER,
+    COUNTED,
     DIRECTION,
     FAST,
     FIRED,
@@ -46,7 +47,9 @@ from .event_search import (
     NEXT,
     PIECE,
     ROUGH,
+    SIGN,
     SLOW,
+    START,
     STEP,
     STOPS,
     TRIAL,
@@ -54,7 +57,7 @@ from .event_search import (
     sign_of,
 )
 from .lenience import NO_MODE
-from .sides import TIRED, arm_switches, enter_at_zero, write_mode
+from .sides import TIRED, arm_switches, enter_at_zero, settle_sides, write_mode
 
 MOST_LOOKS, SHORTEST = 200, 1e-9  # parts of an attempt in which changes of selects are looked for, and the shortest one, in steps
 OPEN = -1  # NEXT of a select of which that has to be done
@@ -70,6 +73,7 @@ def wake(model, run, loop, record, events):
     if run.in_a_row < patience or asleep(model) == 0:
         return OK
     if not has_function(model, EVENTS):
+        run.in_a_row -= 1
         return NEED_SWITCHES
     size, state, xe, ev_f = model.size, loop.state, loop.inside.x, events.values
     nev, at, first = size.n_events, size.at_modes, size.n_events - size.n_switches
@@ -266,6 +270,7 @@ def again(model, run, loop, record, events):
     """Begin anew where modes have changed and nothing else: WOKEN, or what failed."""
     size, state = model.size, loop.state
     clear_multipliers(size, state.x)
+    follow_changed(model, run, state, events)
     forget_steps(run, state.K, 1)
     arm_switches(model, run, state, events)
     status = enter_point(model, run, state)
@@ -275,6 +280,20 @@ def again(model, run, loop, record, events):
     if at >= 0 and record.t[at] == run.t:
         write_row(record.t, record.x, record.k, at, run.t, state.x, state.K, 0, size.nq, size.nx, size.nk)
     return WOKEN
+
+
+@inner
+def follow_changed(model, run, state, events):
+    """Give switches whose functions jump as the modes of others have changed, as q (t > 1) > 0.1 at t = 1, the mode of their side.
+
+    One that has just changed, and whose value is still that in front, is left.
+    """
+    size, ev, ev_f = model.size, events.marks, events.values
+    nev = size.n_events
+    call_model(model, EVENTS, run.t, state.x, 0, state.K, size.nq, ev_f, TRIAL * nev)
+    for k in range(nev - size.n_switches, nev):
+        ev[FIRED, k] = 1 if ev[SIGN, k] == COUNTED and ev_f[TRIAL, k] == ev_f[START, k] else 0
+    settle_sides(model, run, state, events, 1)
 
 
 @inner

@@ -83,7 +83,7 @@ class Linear:
 
 
 def rest_by_tables(m, near, inputs: Callable[[Any], dict[str, float]]) -> Resting | None:
-    """Where a large mechanism rests; None of one that is not made of tables, or whose tables change with modes.
+    """Where a large mechanism rests; None of one that is not made of tables.
 
     Parameters
     ----------
@@ -99,9 +99,7 @@ def rest_by_tables(m, near, inputs: Callable[[Any], dict[str, float]]) -> Restin
         tables = TableKinematics(m, begin, k)
     except UntraceableFunction:
         return None
-    model = tables.model
-    if model.switches:
-        return None
+    model = tables.model  # modes of switches in its data are 0: the values decide
     tables.data[model.data_places["inputs"]] = [each for value in inputs(model.system).values() for each in (value, 0.0, 0.0)]
     descent = Descent(m, tables, k)
     q, lam, left = descent.from_(tables.closed(begin, descent.closed, k.size))
