@@ -21,7 +21,23 @@ from ..native.types import Array, Group, cube, f8, i8, int_mat, ints, mat, vec
 from .automatic_looks import GLANCE, LOOKS, hands_over, next_look, turned_stiff
 from .begin import begin
 from .drive import drive
-from .event_search import AT_START, CAME, DIRECTION, LARGEST, LEAD, LEFT, NEXT, ROUGH, SIGN, START, STEP, STOPS, has_nan, sign_of
+from .event_search import (
+    AT_START,
+    CAME,
+    DIRECTION,
+    JUMPS,
+    LARGEST,
+    LEAD,
+    LEFT,
+    NEXT,
+    ROUGH,
+    SIGN,
+    START,
+    STEP,
+    STOPS,
+    has_nan,
+    sign_of,
+)
 from .sides import arm_switches, enter_modes
 
 PLENTY = 1 << 62
@@ -171,7 +187,7 @@ def arm_events(model, run, state, events, forward):
     for k in range(nev):
         ev[SIGN, k] = sign_of(ev_f[START, k])
         ev_f[LARGEST, k], ev_f[LEFT, k] = abs(ev_f[START, k]), math.nan
-        ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = ev[ROUGH, k] = 0
+        ev[LEAD, k] = ev[NEXT, k] = ev[CAME, k] = ev[ROUGH, k] = ev[JUMPS, k] = 0
         at_zero = at_zero or (k < own and ev_f[START, k] == 0.0)
         for i in range(2):
             ev_f[STEP + i, k] = 0.0

@@ -382,6 +382,8 @@ def close_in(slots, model, method, run, loop, events, k, a, fa, b, fb):
     """Return θ behind which event k has crossed, between a and b, where its sides differ; minus a status on failure."""
     ev, ev_f = events.marks, events.values
     tolerance = max(2.0 * EPS, 0.0625 * resolution(run))  # half a unit in the last place of time, or one
+    if run.tries == 0:
+        ev[JUMPS, k] = 0
     if fa == 0.0 and side_of(ev, k, fa) == 0:
         return a
     before, behind, here, side = fa, fb, side_of(ev, k, fa), 0
