@@ -262,6 +262,7 @@ def test_the_library_needs_c_and_nothing_else(swing):
     ("given", "name"),
     [
         ("π 1", "pi_1"),
+        ("3d arm", "m_3d_arm"),
         ("for", "m_for"),
         ("main", "m_main"),
         ("memcpy", "m_memcpy"),
