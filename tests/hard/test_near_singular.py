@@ -94,14 +94,16 @@ def test_functions_run_as_python_tell_the_same_place():
 
 
 def test_pivot_ratios_of_one_attempt_tell_where_a_singular_position_lies():
-    def told(*ratios, asked=1e300):
-        return alarm(np.array(ratios)[:, None], len(ratios) - 1, 0, 1e-6, asked)
+    def told(*ratios, asked=1e300, most=1.0):
+        return alarm(np.array(ratios)[:, None], len(ratios) - 1, 0, 1e-6, asked, most)
 
     assert told(0.5, 0.4, 0.5) == 0
     assert told(5e-3, 1e-3, 5e-3) == INSIDE  # far below both ends
     assert told(8e-3, 5e-3, 1e-3) == AHEAD  # fallen to an eighth
     assert told(8e-3, 5e-3, 3e-3) == 0
     assert told(8e-3, 5e-3, 1e-3, asked=2e-3) == 0  # asked before, not much further away
+    assert told(5e-2, 2e-2, 5e-2) == INSIDE  # between two stages, and small beside what it has been
+    assert told(5e-2, 2e-2, 5e-2, most=0.05) == 0  # it is always so small
 
 
 def test_rows_that_stay_far_from_dependent_are_told_apart_in_compiled_code(monkeypatch):

@@ -94,7 +94,7 @@ def gives_alarm(slots, model, method, run, loop, status):
     if answered:
         return False
     if status == OK:
-        run.alarm = alarm(loop.state.K, run.last_stage, model.size.nrow - 1, run.rtol, run.rho_asked)
+        run.alarm = alarm(loop.state.K, run.last_stage, model.size.nrow - 1, run.rtol, run.rho_asked, run.rho_most)
         if run.alarm == 0 and run.crosses == BY_ENDS and run.err <= 1.0:
             run.alarm = between(slots, model, method, run, run.t, run.h_tried, loop)
     elif status == SINGULAR:

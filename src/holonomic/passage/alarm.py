@@ -23,6 +23,7 @@ NARROW = 1e-2  # pivot ratios above this say nothing about singular positions
 BESIDE = 0.2  # of the largest pivot ratio so far: where both ends of a step have more, no position is between them
 EARLY = 0.01  # of the largest: methods that hand over do so here, a tenth of a radian or so before the position
 VALLEY = 0.6  # of the pivot ratios at both ends: a position in the widest gap of the stages of RK45 leaves 0.31, of DOP853 0.5
+DEEP = 0.1  # of the largest pivot ratio so far, `most`: where it is always small, a shallow valley is none
 FALLING = 0.9999  # of a pivot ratio in one step: steps that max_step keeps short see no more of it before it is too late
 NEARING = 5.0  # times ROUNDING: rounding of the state, times 250
 
@@ -45,7 +46,7 @@ def in_the_way(K: mat, last: i8, rho: i8, rtol: f8, passed: b1):
 
 
 @leaf
-def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
+def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8, most: f8):
     """Tell from the pivot ratios of one attempt whether a singular position lies inside it, or close behind its end.
 
     √ρ falls in proportion to the time that is left: where it has halved, zero is less than one such step away. With
@@ -58,7 +59,9 @@ def alarm(K: mat, last: i8, rho: i8, rtol: f8, asked: f8):
     least = 1.0
     for i in range(1, last):
         least = min(least, K[i, rho])
-    if least < 3.0 * NARROW and least < VALLEY * min(start, end):
+    if least < NARROW and least < 0.35 * min(start, end):
+        return INSIDE
+    if least < min(3.0 * NARROW, DEEP * most) and least < VALLEY * min(start, end):
         return INSIDE
     if start <= asked < 1e300 and start < NARROW and start <= least and end > 4.0 * start:
         return INSIDE
