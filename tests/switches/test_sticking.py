@@ -271,6 +271,20 @@ def test_friction_under_the_reaction_sticks_and_slips(tier):
     assert sol(times)["rail"].position == pytest.approx(exact[:, 0], abs=1e-6)
 
 
+@pytest.mark.parametrize("speed", [0.0, 300.0])
+def test_what_holds_is_told_on_a_fast_cart_too(speed):
+    """A block that never slips on a cart that brakes: its friction is m a, whatever the speed of both."""
+    m = Mechanism(gravity=(0, 0))
+    m.body("cart", at=(0, 0), mass=2.0, inertia=1.0)
+    m.prismatic("rail", "ground", "cart", at=(0, 0), axis=(1, 0))
+    m.body("block", at=(0, 0.1), mass=1.0, inertia=1.0)
+    m.prismatic("top", "cart", "block", at=(0, 0.1), axis=(1, 0))
+    m.friction("top", coulomb=2.0, static=3.0, hold=True)
+    m.motor("rail", force=lambda t: -6.0)
+    sol = simulate(m, 1.0, v0=[speed, 0, 0, speed, 0, 0])
+    assert sol["top friction"].effort == pytest.approx(-2.0, abs=1e-9)
+
+
 def test_friction_holds_or_creeps():
     m = Mechanism(gravity=(0, 0))
     m.body("b", at=(0, 0), mass=1.0, inertia=1.0)

@@ -18,7 +18,7 @@ MAKERS = {**problems.catalogue(), "chain of 8": lambda: problems.chain(8), "five
 SYSTEMS = {
     name: make
     for name, make in MAKERS.items()
-    if isinstance(make().system, System) and not hasattr(make().system, "resolver") and not make().system.algebraic
+    if isinstance(make().system, System) and make().system.resolver is None and not make().system.algebraic
 }
 REFERENCES = {
     f"{name} t={known.t:g}": (make, known)

@@ -21,17 +21,13 @@ JUMPS = 1e-6  # of an effort: a law that changes by less where the speed changes
 
 def sticks(record: MechanismRecord, force) -> bool:
     """Tell whether a force holds its joint at any time."""
-    return force.on is not None and not force.stores and bool(np.any(_held(record, force)))
+    return bool(np.any(_held(record, force)))
 
 
 def held_efforts(record: MechanismRecord) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Where forces on joints hold these, and with which effort: two arrays over time for each, by name."""
-    found = {}
-    for force in record.resolver.forces.values():
-        if force.on is not None and not force.stores:
-            where = _held(record, force)
-            if np.any(where):
-                found[force.name] = where
+    found = {force.name: _held(record, force) for force in record.resolver.forces.values()}
+    found = {name: where for name, where in found.items() if np.any(where)}
     if not found:
         return {}
     bodies = sorted({mark[0] for name in found for mark in record.resolver.forces[name].marks if mark[0] >= 0})
@@ -88,6 +84,8 @@ def _unit(record: MechanismRecord, force) -> dict[int, np.ndarray]:
 
 def _held(record: MechanismRecord, force) -> np.ndarray:
     """When the joint of a force stands still, and the law jumps as its speed changes its sign."""
+    if force.on is None or force.stores:
+        return np.zeros(len(record.t), dtype=bool)
     joint, nv = record.resolver.joints[force.on], record.kit.NV
     unit, span = _unit(record, force), float(np.ptp(record.t)) or 1.0
     size = sum(np.sum(way * way, axis=0) for way in unit.values())
@@ -96,7 +94,7 @@ def _held(record: MechanismRecord, force) -> np.ndarray:
     gives = sum(np.sum(way * way / np.maximum(_masses(record, k), 1e-300), axis=0) for k, way in unit.items())
     rate = record.full(joint.rate(record.q, record.v, record.p))
     sides = []
-    largest = max(float(np.max(np.abs(rate))), 1e-6 * span)
+    largest = float(np.max(np.abs(record.v))) or 1.0  # of all speeds: less is lost in their rounding
     for side in (-1.0, 1.0):
         v = np.array(record.v)
         for k, way in unit.items():
